@@ -1,0 +1,24 @@
+"""What every message is: a frozen record with a version and a kind, known fields only."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A whole number that never falls below 0."""
+Watts = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+"""A power or a limit that cannot be negative."""
+Ratio = Annotated[float, msgspec.Meta(ge=0, le=1)]
+"""A share."""
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+"""An id of something."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a message."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """One MessagePack map: `v`, `kind`, then fields by full name. Fields may be added with defaults."""
+
+    v: Literal[1] = 1

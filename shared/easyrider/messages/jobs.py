@@ -1,0 +1,40 @@
+"""Jobs and what they are doing."""
+
+from typing import Literal
+
+from easyrider.messages.base import Message, Name
+
+
+class JobEvent(Message, tag="job_event"):
+    """A job as one node sees it: started, changed or ended there. The coordinator merges by job id.
+
+    Level-triggered: telemetry says every running job again each 10 s, so a lost event heals.
+    """
+
+    region: Name
+    node: Name
+    boot_id: Name
+    job: Name
+    change: Literal["started", "changed", "running", "ended"]
+    type_key: str
+    priority_class: str
+    tenant: str
+    queue: str
+    gpus: tuple[Name, ...]  # UUIDs of this node
+    started_ns: int  # Unix
+    t_ns: int
+    mono_ns: int
+
+
+class PhaseMark(Message, tag="phase_mark"):
+    """Training code announces what comes: a phase begins, for about so long."""
+
+    region: Name
+    node: Name
+    boot_id: Name
+    job: Name
+    phase: Literal["forward", "backward", "all_reduce", "optimizer", "data", "checkpoint", "evaluation", "idle"]
+    begins: bool
+    expected_s: float | None
+    t_ns: int
+    mono_ns: int

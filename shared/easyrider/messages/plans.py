@@ -1,0 +1,61 @@
+"""What the coordinator decided, and why."""
+
+from typing import Literal
+
+from easyrider.messages.base import Count, Message, Name, Ratio, Record, Watts
+
+Mode = Literal["observe", "shadow", "pilot", "enforce"]
+
+
+class DomainPlan(Record):
+    """One power domain in one plan. Wall watts."""
+
+    domain: Name
+    hard_limit_w: Watts
+    target_w: Watts
+    observed_w: Watts | None  # meter or sum; nil: unknown
+    counted_w: Watts  # sum of what could still be enforced, with fixed and unmanaged load
+    budget_w: Watts  # GPU watts given to jobs
+    unmanaged_w: Watts
+    closed: bool  # the sum rule is provable here
+    uncontrolled_gpus: Count
+    price: float  # priority-weighted work one more watt would buy
+    missing_w: Watts  # above 0: infeasible by so much
+
+
+class JobPlan(Record):
+    """One job in one plan."""
+
+    job: Name
+    mode: Mode
+    gpu_count: Count
+    limit_w: Watts  # per GPU, before learned differences between boards
+    demand_w: Watts  # per GPU, as if uncapped
+    slowdown: Ratio  # expected
+    reason: Name  # binding: "natural", "target:rack", "hard:pdu-1", "pacing", "silent:node-3", ...
+    stalled: bool
+    waiting_w: Watts  # raise that waits for verified lowers, pacing or an ack
+
+
+class Plan(Message, tag="plan"):
+    """Every limit with its binding reason; said each period and at once on an event."""
+
+    region: Name
+    tree: Name
+    tree_version: Count
+    epoch: Count
+    seq: Count
+    t_ns: int
+    mono_ns: int
+    cause: Name  # "tick", "job", "meter", "limit_drop", "wake", "emergency", "take_over", ...
+    leading: bool
+    domains: tuple[DomainPlan, ...]
+    jobs: tuple[JobPlan, ...]
+    idle_gpus: Count
+    lowers: Count
+    raises: Count
+    raises_waiting: Count
+    silent_nodes: tuple[Name, ...]
+    reactive: bool  # low confidence: measured values and a larger margin only
+    gap: float | None  # certified share of the lost work between this plan and the optimum
+    plan_ms: float

@@ -1,0 +1,161 @@
+"""Tree and rules: one versioned document that says what may be drawn where, and how it is shared.
+
+JSON in the store, YAML at the edges. `easyrider.tree_reader` reads it and names every fault at once.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Mode = Literal["observe", "shadow", "pilot", "enforce"]
+MODES: tuple[Mode, ...] = ("observe", "shadow", "pilot", "enforce")
+"""From least to most active."""
+SELECTOR_KEYS = ("job", "node", "rack", "class", "queue", "tenant")
+"""What a selector may name, most specific first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contingency:
+    """A planned loss (one feed, one supply module, mains) and what the domain may then carry."""
+
+    name: str
+    hard_limit_w: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """One point of an inverse-time curve: at `multiple` of capacity the device holds for `time_s`."""
+
+    multiple: float
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feeds:
+    """Parents of a domain fed from two sides."""
+
+    A: str
+    B: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """One place of the power tree: a feed, UPS, PDU, row, rack, branch. Wall watts."""
+
+    id: str
+    kind: str
+    parent: str | None = None
+    feeds: Feeds | None = None
+    rating_w: float
+    phases: int | None = None
+    limit_a: float | None = None
+    pf: float | None = None
+    hard_limit_w: float | None = None  # default: the rating
+    target_w: float | None = None  # default: target_share x rating
+    target_share: float = 0.8
+    target_window_s: float = 10.0
+    curve: tuple[CurvePoint, ...] = ()
+    fixed_w: float = 0.0
+    unmanaged_max_w: float | None = None
+    meters: tuple[str, ...] = ()
+    supply_modules: int | None = None  # of a UPS or shelf: limits shrink with the modules that work
+    contingencies: tuple[Contingency, ...] = ()
+
+    @property
+    def hard_w(self) -> float:
+        """What could be drawn at most."""
+        return self.rating_w if self.hard_limit_w is None else self.hard_limit_w
+
+    @property
+    def aim_w(self) -> float:
+        """What is drawn at most, as a mean over `target_window_s`."""
+        return self.target_share * self.rating_w if self.target_w is None else self.target_w
+
+    @property
+    def smallest_hard_w(self) -> float:
+        """The smallest planned hard limit: every contingency counted."""
+        return min([self.hard_w, *(c.hard_limit_w for c in self.contingencies)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeClass:
+    """What kind of machine: wall = overhead_w + overhead_slope x GPU watts (declared upper values)."""
+
+    overhead_w: float
+    overhead_slope: float
+    gpu_max_w: float | None = None
+    gpu_min_w: float | None = None
+    gpu_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One machine and where it is fed."""
+
+    id: str
+    domain: str
+    node_class: str  # `class` in the document
+    fallback_w_per_gpu: float
+    boot_guard: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeRule:
+    """A mode for what the selector matches: keys AND, values OR, globs."""
+
+    selector: dict[str, tuple[str, ...]]
+    mode: Mode
+    reason: str = ""
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorityClass:
+    """What a lost second of such a job weighs, and how slow it may get before others yield."""
+
+    weight: float = 1.0
+    max_slowdown: float = 0.20
+    flex_tier: int = 10  # 0, 10, 25, 50: per cent that may be taken without asking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pacing:
+    """How fast limits may move (the numbers card)."""
+
+    step_share: float = 0.10  # of the GPU's rating per change; ceiling 0.20
+    cooldown_s: float = 10.0
+    change_interval_s: float = 1.0
+    dead_band_share: float = 0.01
+    start_exempt_s: float = 25.0
+    wake_exempt_s: float = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leases:
+    """Times of the safety protocol."""
+
+    ttl_s: float = 5.0
+    grant_every_s: float = 1.0
+    dead_man_s: float = 10.0
+    second_stage_s: float = 60.0
+    leader_lease_s: float = 5.0
+    region_lease_s: float = 30.0
+    control_period_s: float = 1.0
+    meter_delay_s: float = 2.0
+    sensor_window_s: float = 1.0
+    actuation_s: float = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The whole document."""
+
+    id: str
+    version: int
+    domains: tuple[Domain, ...]
+    classes: dict[str, NodeClass]
+    nodes: tuple[Node, ...]
+    modes: tuple[ModeRule, ...] = ()
+    priorities: dict[str, PriorityClass] = field(default_factory=dict)
+    pacing: Pacing = Pacing()
+    leases: Leases = Leases()
+    margin_w: float = 0.0
