@@ -27,7 +27,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A part of the document; unknown keys are refused."""
 
 
-class GpuModel(Record):
+class GpuModel(Record, frozen=True, kw_only=True):
     """One kind of board. `wait_w` is drawn while it waits for slower ones in a collective."""
 
     name: str = "NVIDIA H100 80GB HBM3 (simulated)"
@@ -45,7 +45,7 @@ class GpuModel(Record):
     architecture: int = 9
 
 
-class Node(Record):
+class Node(Record, frozen=True, kw_only=True):
     """One machine: wall watts = overhead_w + overhead_slope x GPU watts."""
 
     id: str
@@ -56,7 +56,7 @@ class Node(Record):
     overhead_slope: float = 1.23
 
 
-class Domain(Record):
+class Domain(Record, frozen=True, kw_only=True):
     """One place of the power tree with a protective device; wall watts.
 
     With `modules` it is a UPS or shelf of that many supply modules: capacity, `hard_limit_w` and
@@ -74,16 +74,17 @@ class Domain(Record):
     modules: int = 0
 
 
-class Meter(Record):
-    """An instrument on a domain; its registers change every `period_s`."""
+class Meter(Record, frozen=True, kw_only=True):
+    """An instrument on a domain; its registers change every `period_s`. Port 0 takes a free one."""
 
     id: str
     domain: str
     kind: Literal["power_meter", "ups"] = "power_meter"
     period_s: float = 1.0
+    port: int = 0
 
 
-class Job(Record):
+class Job(Record, frozen=True, kw_only=True):
     """A job and the boards it holds: node id -> board indices. It runs at its slowest board."""
 
     id: str
@@ -95,7 +96,7 @@ class Job(Record):
     queue: str = "default"
 
 
-class ModuleFailure(Record):
+class ModuleFailure(Record, frozen=True, kw_only=True):
     """`modules` supply modules of `domain` fail at `at_s` (of the job clock) for `for_s`."""
 
     domain: str
@@ -104,12 +105,12 @@ class ModuleFailure(Record):
     modules: int = 1
 
 
-class World(Record):
+class World(Record, frozen=True, kw_only=True):
     """The whole site."""
 
     name: str
     seed: int = 0
-    models: dict[str, GpuModel] = {"h100": GpuModel()}
+    models: dict[str, GpuModel] = msgspec.field(default_factory=lambda: {"h100": GpuModel()})
     nodes: tuple[Node, ...]
     domains: tuple[Domain, ...]
     meters: tuple[Meter, ...] = ()

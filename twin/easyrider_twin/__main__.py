@@ -1,0 +1,55 @@
+"""`python -m easyrider_twin run|simulate|worlds`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from easyrider_twin import recordings, world
+from easyrider_twin.process import live
+from easyrider_twin.rack import demo_world, static_cap_w
+from easyrider_twin.simulate import simulate
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code of one command; 2 for a world or recording that was refused."""
+    options = _parser().parse_args(arguments)
+    try:
+        if options.command == "worlds":
+            made = demo_world(options.seed, options.seconds, options.traces)
+            sys.stdout.write(world.dump(made))
+        elif options.command == "run":
+            live(world.read(options.world), options.run, options.host)
+        else:
+            site = world.read(options.world)
+            caps_w = static_cap_w(site) if options.static else options.cap_w
+            outcome = simulate(site, options.seconds, caps_w=caps_w)
+            sys.stdout.write(json.dumps(outcome.summary() | {"cap_w": caps_w}, indent=1) + "\n")
+    except (world.BadWorld, recordings.BadRecording, ValueError) as refused:
+        sys.stderr.write(f"{refused}\n")
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="easyrider_twin", description="The physical world in software.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="hold a world in real time")
+    run.add_argument("world", type=Path)
+    run.add_argument("--run", type=Path, required=True, help="folder for state files, sockets and records")
+    run.add_argument("--host", default="127.0.0.1", help="where meters listen")
+    virtual = commands.add_parser("simulate", help="run a world in virtual time and print what came of it")
+    virtual.add_argument("world", type=Path)
+    virtual.add_argument("--seconds", type=float, default=150.0)
+    limit = virtual.add_mutually_exclusive_group()
+    limit.add_argument("--cap-w", type=float, help="one equal cap for every GPU")
+    limit.add_argument("--static", action="store_true", help="the equal cap that meets the UPS's target")
+    worlds = commands.add_parser("worlds", help="print the demonstration rack as a world")
+    worlds.add_argument("--seed", type=int, default=1)
+    worlds.add_argument("--seconds", type=float, default=150.0)
+    worlds.add_argument("--traces", type=Path, help="folder of recordings; default the shipped ones")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
