@@ -1,0 +1,236 @@
+"""The processes of a local stack: servers, twin, and the same services an operator would run."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from easyrider_cli.process import Child, wait_for
+from easyrider_cli.readiness import is_ready
+from easyrider_cli.rundir import RunFolder
+from easyrider_cli.servers import Servers, servers_up
+from easyrider_cli.site import rules_of
+from easyrider_twin import library
+from easyrider_twin.world import World, dump
+
+TREE = "site"
+REGION = "local"
+_TWIN_S, _SERVICE_S = 60.0, 60.0
+
+
+@dataclass(slots=True)
+class Stack:
+    """Every process of one stack by name, in the order they are started."""
+
+    folder: RunFolder
+    world: World
+    servers: Servers
+    children: dict[str, Child] = field(default_factory=dict)
+
+    def child(self, name: str) -> Child:
+        """One process by name, e.g. `policy`, `guardian-node-1`, `twin`."""
+        return self.children[name]
+
+    def start(self, name: str) -> Child:
+        """Start one process, again if it ended; what it wrote as its health address before is forgotten."""
+        self.folder.health(name).unlink(missing_ok=True)
+        self.children[name].start()
+        return self.children[name]
+
+    def services(self) -> list[str]:
+        """Names of EasyRider's own processes that have a health door."""
+        return [name for name in self.children if name.startswith(_SERVICES)]
+
+    def unready(self) -> list[str]:
+        """Services that do not say they are ready."""
+        return [name for name in self.services() if not is_ready(self.folder.health(name))]
+
+    def dead(self) -> list[str]:
+        """Processes that have ended."""
+        return [name for name, child in self.children.items() if not child.running()]
+
+    def end(self, names: list[str] | None = None) -> None:
+        """End processes, the last started first; all of them by default."""
+        for name in reversed(names or list(self.children)):
+            self.children[name].end()
+
+
+_SERVICES = ("telemetry-", "actuator-", "forecaster", "policy", "infra-bridge")
+
+
+@contextmanager
+def stack_up(
+    folder: RunFolder,
+    world: World,
+    *,
+    mode: str,
+    say: Callable[[str], None],
+    extra: dict[str, dict[str, str]] | None = None,
+) -> Iterator[Stack]:
+    """Every process started and every service ready; all ended on the way out.
+
+    `say` is told each step. `extra` adds environment variables to processes by name. Raises `ChildFailed`.
+    """
+    native = library.folder()
+    folder.world.write_text(dump(world))
+    folder.rules.write_text(yaml.safe_dump(rules_of(world, tree=TREE, mode=mode), sort_keys=False))
+    with servers_up(folder) as running:
+        stack = Stack(folder, world, running, _children(folder, world, running, native, extra or {}))
+        try:
+            _bring_up(stack, say)
+            yield stack
+        finally:
+            stack.end()
+
+
+def _bring_up(stack: Stack, say: Callable[[str], None]) -> None:
+    say("starting the simulated rack")
+    wait_for(stack.start("twin"), (stack.folder.twin / "ready").exists, _TWIN_S)
+    say(f"starting {len(stack.children) - 1} services")
+    for node in stack.world.nodes:
+        socket_ready = stack.folder.guardian_socket(node.id).exists
+        wait_for(stack.start(f"guardian-{node.id}"), socket_ready, _SERVICE_S)
+    for name in stack.services():
+        stack.start(name)
+    for name in stack.services():
+        wait_for(stack.child(name), lambda name=name: is_ready(stack.folder.health(name)), _SERVICE_S)  # type: ignore[misc]
+
+
+def _children(
+    folder: RunFolder, world: World, running: Servers, native: Path, extra: dict[str, dict[str, str]]
+) -> dict[str, Child]:
+    children = [_twin(folder)]
+    for node in world.nodes:
+        gpus = {
+            "EASYRIDER_TWIN_STATE": str(folder.gpu_state(node.id)),
+            "LD_LIBRARY_PATH": f"{native}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":"),
+        }
+        children += [
+            _guardian(folder, node.id, gpus),
+            _actuator(folder, node.id, running),
+            _telemetry(folder, node.id, running, gpus),
+        ]
+    children += [_forecaster(folder, running), _bridge(folder, running), _policy(folder, running)]
+    for child in children:
+        child.environ = {**_LEAN, **child.environ, **extra.get(child.name, {})}
+    return {child.name: child for child in children}
+
+
+_LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+"""Small matrices gain nothing from threads, and a folder of code may belong to someone else."""
+
+
+def _module(package: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", package, *arguments]
+
+
+def _settings(prefix: str, **values: object) -> dict[str, str]:
+    return {f"EASYRIDER_{prefix}_{key.upper()}": str(value) for key, value in values.items()}
+
+
+def _twin(folder: RunFolder) -> Child:
+    command = _module("easyrider_twin", "run", str(folder.world), "--run", str(folder.root))
+    return Child("twin", command, folder.log("twin"))
+
+
+def _guardian(folder: RunFolder, node: str, gpus: dict[str, str]) -> Child:
+    name = f"guardian-{node}"
+    settings = _settings(
+        "GUARDIAN",
+        tree=TREE,
+        region=REGION,
+        node=node,
+        state_dir=folder.state(name),
+        socket_path=folder.guardian_socket(node),
+    )
+    environ = {**gpus, **settings, "EASYRIDER_TWIN_PRIVILEGED": "1"}
+    return Child(name, _module("easyrider_guardian"), folder.log(name), environ)
+
+
+def _actuator(folder: RunFolder, node: str, running: Servers) -> Child:
+    name = f"actuator-{node}"
+    settings = _settings(
+        "ACTUATOR",
+        tree=TREE,
+        region=REGION,
+        node=node,
+        socket_path=folder.guardian_socket(node),
+        health_file=folder.health(name),
+        **running.bus("actuator"),
+    )
+    return Child(name, _module("easyrider_actuator"), folder.log(name), settings)
+
+
+def _telemetry(folder: RunFolder, node: str, running: Servers, gpus: dict[str, str]) -> Child:
+    name = f"telemetry-{node}"
+    settings = _settings(
+        "TELEMETRY",
+        region=REGION,
+        node=node,
+        jobs_file=folder.jobs(node),
+        health_file=folder.health(name),
+        **running.bus("telemetry"),
+    )
+    return Child(name, _module("easyrider_telemetry"), folder.log(name), {**gpus, **settings})
+
+
+def _forecaster(folder: RunFolder, running: Servers) -> Child:
+    settings = _settings(
+        "FORECASTER",
+        region=REGION,
+        tree_file=folder.rules,
+        health_file=folder.health("forecaster"),
+        **running.bus("forecaster"),
+    )
+    return Child("forecaster", _module("easyrider_forecaster"), folder.log("forecaster"), settings)
+
+
+def _bridge(folder: RunFolder, running: Servers) -> Child:
+    settings = _settings(
+        "BRIDGE",
+        region=REGION,
+        meters_file=folder.twin / "meters.yaml",
+        health_file=folder.health("infra-bridge"),
+        **running.bus("infra-bridge"),
+    )
+    return Child("infra-bridge", _module("easyrider_infra_bridge"), folder.log("infra-bridge"), settings)
+
+
+def _policy(folder: RunFolder, running: Servers) -> Child:
+    settings = _settings(
+        "POLICY",
+        region=REGION,
+        tree=TREE,
+        tree_file=folder.rules,
+        state_dir=folder.state("policy"),
+        redis_url=running.redis.url,
+        health_file=folder.health("policy"),
+        **running.bus("policy"),
+    )
+    return Child("policy", _module("easyrider_policy"), folder.log("policy"), settings)
+
+
+def start_referee(stack: Stack) -> Child:
+    """The referee beside a running stack; it watches until it is ended."""
+    logs = [
+        word
+        for node in stack.world.nodes
+        for word in ("--guardian-log", f"{node.id}={stack.folder.guardian_log(node.id)}")
+    ]
+    command = _module("easyrider_twin.referee", "--run", str(stack.folder.root), *logs)
+    stack.children["referee"] = Child("referee", command, stack.folder.log("referee"), dict(_LEAN))
+    return stack.start("referee")
+
+
+def begin_counting(stack: Stack) -> None:
+    """Tell the referee that the limits count from now on (boot clock)."""
+    now_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    half = stack.folder.twin / "counting.half"
+    half.write_text(json.dumps({"from_ns": now_ns}))
+    half.replace(stack.folder.twin / "counting.json")
