@@ -4,6 +4,8 @@ import re
 
 _ROOT = "easyrider.v1"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+EVENT_STREAM = "EVENTS"
+"""The stream that keeps every integration event."""
 
 
 class BadToken(ValueError):
@@ -14,14 +16,15 @@ class BadToken(ValueError):
         super().__init__(f"{name!r} cannot stand in a subject: letters, digits, _ and -, at most 64")
 
 
-def _token(name: str) -> str:
+def token(name: str) -> str:
+    """The name itself, fit to stand between two dots. Raises `BadToken`."""
     if not _TOKEN.fullmatch(name):
         raise BadToken(name)
     return name
 
 
 def _subject(kind: str, *places: str) -> str:
-    return ".".join([_ROOT, kind, *map(_token, places)])
+    return ".".join([_ROOT, kind, *map(token, places)])
 
 
 def frame(region: str, node: str) -> str:
@@ -128,3 +131,18 @@ def event(kind: str, region: str) -> str:
 def events() -> str:
     """Pattern for every integration event."""
     return f"{_ROOT}.event.>"
+
+
+def ask(scope: str) -> str:
+    """Where the admin API asks a coordinator."""
+    return _subject("ask", scope)
+
+
+def demands_to(parent: str) -> str:
+    """Pattern for the demands of every child."""
+    return _subject("demand", parent) + ".>"
+
+
+def events_of(kind: str) -> str:
+    """Pattern for the events of one kind."""
+    return _subject("event", kind) + ".>"

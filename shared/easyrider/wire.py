@@ -54,7 +54,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes, expected: Collection[type[Message]]) -> Message:
-    """The message in `data`, one of the types expected. Raises a `MalformedMessage` named after what is wrong."""
+    """The message in `data`, one of the types expected. Raises a `MalformedMessage` named after the fault."""
     limit = max(_LIMITS.get(kind, NODE_LIMIT) for kind in expected)
     if len(data) > limit:
         raise Oversize(len(data), limit)

@@ -5,7 +5,7 @@ from typing import Literal
 from easyrider.messages.base import Count, Message, Name, Record, Watts
 
 
-class GpuLimit(Record):
+class GpuLimit(Record, frozen=True):
     """One entry of the full vector: nil `limit_w` = not ours to write (not in `pilot` or `enforce`)."""
 
     uuid: Name
@@ -13,7 +13,7 @@ class GpuLimit(Record):
     fallback_w: Watts | None
 
 
-class SetLimits(Message, tag="set_limits"):
+class SetLimits(Message, tag="set_limits", frozen=True):
     """Ask one node's guardian to hold these limits until the lease runs out; also a grant.
 
     The lease counts from the mint of the echoed nonce, on the node's own boot clock, never from receipt.
@@ -30,7 +30,7 @@ class SetLimits(Message, tag="set_limits"):
     sig: bytes = b""  # reserved for a signature
 
 
-class Hold(Message, tag="hold"):
+class Hold(Message, tag="hold", frozen=True):
     """A grant without watts: the guardian keeps what it has and fences older epochs."""
 
     tree: Name
@@ -43,7 +43,7 @@ class Hold(Message, tag="hold"):
     sig: bytes = b""
 
 
-class ExitGrant(Message, tag="exit_grant"):
+class ExitGrant(Message, tag="exit_grant", frozen=True):
     """Leave to restore the baseline: the coordinator has booked it in the sums."""
 
     tree: Name
@@ -57,7 +57,7 @@ class ExitGrant(Message, tag="exit_grant"):
     sig: bytes = b""
 
 
-class GpuAck(Record):
+class GpuAck(Record, frozen=True):
     """What one board holds after a command: requested and enforced as read back, or why it was refused."""
 
     uuid: Name
@@ -67,7 +67,7 @@ class GpuAck(Record):
     refused: str | None = None
 
 
-class LimitAck(Message, tag="limit_ack"):
+class LimitAck(Message, tag="limit_ack", frozen=True):
     """The guardian's answer to a command, with every GPU as read back.
 
     `epoch` and `seq` are the command's; `highest_epoch`, `highest_seq` the highest accepted ever by this node.

@@ -5,7 +5,7 @@ from typing import Literal
 from easyrider.messages.base import Count, Message, Name, Ratio, Record, Watts
 
 
-class HorizonForecast(Record):
+class HorizonForecast(Record, frozen=True):
     """Managed GPU watts over the next `horizon_s`: mean over it, and quantiles of the highest 100 ms mean in it."""
 
     horizon_s: float
@@ -15,7 +15,7 @@ class HorizonForecast(Record):
     peak_q99_w: Watts
 
 
-class SeriesForecast(Record):
+class SeriesForecast(Record, frozen=True):
     """One job or domain. `draw` is under present limits, `demand` as if uncapped."""
 
     scope: Literal["job", "domain"]
@@ -31,7 +31,7 @@ class SeriesForecast(Record):
     basis: Literal["fingerprint", "observed", "nameplate"]
 
 
-class PowerForecast(Message, tag="power_forecast"):
+class PowerForecast(Message, tag="power_forecast", frozen=True):
     """Everything the forecaster expects of a region, once a control period."""
 
     region: Name

@@ -3,7 +3,7 @@
 from easyrider.messages.base import Message
 
 
-class NodeFrame(Message, tag="node_frame"):
+class NodeFrame(Message, tag="node_frame", frozen=True):
     """Every sample of one node since its last frame, as packed little-endian columns.
 
     Columns named `fast` below are row-major [sample][gpu]; `slow` ones are [gpu] and empty in nine frames of ten.

@@ -5,7 +5,7 @@ from typing import Literal
 from easyrider.messages.base import Message, Name
 
 
-class JobEvent(Message, tag="job_event"):
+class JobEvent(Message, tag="job_event", frozen=True):
     """A job as one node sees it: started, changed or ended there. The coordinator merges by job id.
 
     Level-triggered: telemetry says every running job again each 10 s, so a lost event heals.
@@ -26,14 +26,16 @@ class JobEvent(Message, tag="job_event"):
     mono_ns: int
 
 
-class PhaseMark(Message, tag="phase_mark"):
+class PhaseMark(Message, tag="phase_mark", frozen=True):
     """Training code announces what comes: a phase begins, for about so long."""
 
     region: Name
     node: Name
     boot_id: Name
     job: Name
-    phase: Literal["forward", "backward", "all_reduce", "optimizer", "data", "checkpoint", "evaluation", "idle"]
+    phase: Literal[
+        "forward", "backward", "all_reduce", "optimizer", "data", "checkpoint", "evaluation", "idle"
+    ]
     begins: bool
     expected_s: float | None
     t_ns: int

@@ -5,7 +5,7 @@ from typing import Literal
 from easyrider.messages.base import Count, Message, Name
 
 
-class MeterReading(Message, tag="meter_reading"):
+class MeterReading(Message, tag="meter_reading", frozen=True):
     """One poll of one meter. A quantity it does not give, or gave nonsense for, is nil: never 0.
 
     `mono_ns` is the bridge's monotonic clock when the answer arrived, `boot_id` its boot.

@@ -5,7 +5,7 @@ from typing import Literal
 from easyrider.messages.base import Count, Message, Name, Record, Watts
 
 
-class GpuState(Record):
+class GpuState(Record, frozen=True):
     """One board: its range, what is asked of it and what it enforces."""
 
     uuid: Name
@@ -20,7 +20,7 @@ class GpuState(Record):
     controlled: bool  # armed: its last accepted entry carried watts
 
 
-class NodeState(Message, tag="node_state"):
+class NodeState(Message, tag="node_state", frozen=True):
     """Once a second and on change: nonce to echo, highest accepted command, dead-man stage, every board."""
 
     tree: Name
@@ -38,14 +38,14 @@ class NodeState(Message, tag="node_state"):
     mono_ns: int
 
 
-class LeavingGpu(Record):
+class LeavingGpu(Record, frozen=True):
     """One board that wants its baseline back."""
 
     uuid: Name
     baseline_w: Watts
 
 
-class Leaving(Message, tag="leaving"):
+class Leaving(Message, tag="leaving", frozen=True):
     """A clean stop asks for leave to restore; repeated until an `ExitGrant` or 3 s pass."""
 
     tree: Name

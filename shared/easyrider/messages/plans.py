@@ -7,7 +7,7 @@ from easyrider.messages.base import Count, Message, Name, Ratio, Record, Watts
 Mode = Literal["observe", "shadow", "pilot", "enforce"]
 
 
-class DomainPlan(Record):
+class DomainPlan(Record, frozen=True):
     """One power domain in one plan. Wall watts."""
 
     domain: Name
@@ -23,7 +23,7 @@ class DomainPlan(Record):
     missing_w: Watts  # above 0: infeasible by so much
 
 
-class JobPlan(Record):
+class JobPlan(Record, frozen=True):
     """One job in one plan."""
 
     job: Name
@@ -37,7 +37,7 @@ class JobPlan(Record):
     waiting_w: Watts  # raise that waits for verified lowers, pacing or an ack
 
 
-class Plan(Message, tag="plan"):
+class Plan(Message, tag="plan", frozen=True):
     """Every limit with its binding reason; said each period and at once on an event."""
 
     region: Name

@@ -3,7 +3,7 @@
 from easyrider.messages.base import Count, Message, Name, Watts
 
 
-class Demand(Message, tag="demand"):
+class Demand(Message, tag="demand", frozen=True):
     """A child's need: observed, floor and want, and what watts are worth (concave, watts against weighted work)."""
 
     parent: Name
@@ -19,7 +19,7 @@ class Demand(Message, tag="demand"):
     mono_ns: int
 
 
-class Budget(Message, tag="budget"):
+class Budget(Message, tag="budget", frozen=True):
     """A parent's grant; the lease counts from the mint of the echoed nonce."""
 
     parent: Name

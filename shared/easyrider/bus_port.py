@@ -1,0 +1,77 @@
+"""What a bus is to the services: two verbs, and what can go wrong with them. No client library here."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from easyrider.errors import EasyRiderError
+from easyrider.messages import Message
+
+M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
+
+
+class BusDown(EasyRiderError):
+    """The message was not sent and is not kept: no connection, or the server takes no more."""
+
+    def __init__(self, subject: str, why: str) -> None:
+        self.subject, self.why = subject, why
+        super().__init__(f"nothing sent on {subject}: {why}")
+
+
+class BusRefused(EasyRiderError):
+    """The server does not allow this user what it asked for."""
+
+    def __init__(self, subject: str, why: str) -> None:
+        self.subject, self.why = subject, why
+        super().__init__(f"{subject} is not allowed: {why}")
+
+
+class BusClosed(EasyRiderError):
+    """The client gave up for good; a process without its bus must end and be started anew."""
+
+
+class EventNotKept(EasyRiderError):
+    """An event was sent, but no stream said that it keeps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where and when a message came: the receiver's CLOCK_MONOTONIC as its handler begins.
+
+    A backlog of our own therefore counts as age, like a slow network does.
+    """
+
+    subject: str
+    mono_ns: int
+
+
+Handler = Callable[[Any, Arrival], Awaitable[None] | None]
+
+
+class BusPort(Protocol):
+    """Said by `easyrider.bus.Bus` and `easyrider.testing.FakeBus`; both take the same exam."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether a message said now would leave."""
+        ...
+
+    async def subscribe(
+        self, pattern: str, types: tuple[type[Message], ...], handler: Handler, *, keep: int | None = None
+    ) -> None:
+        """Have every message on `pattern` handled, in order. Returns when the server knows. Raises `BusRefused`.
+
+        Malformed bytes are counted by reason, logged at a bounded rate and dropped. `keep`: while the handler
+        lags, only so many newest messages per subject wait for it; older ones are dropped and counted.
+        """
+        ...
+
+    async def publish(self, subject: str, message: Message) -> None:
+        """Say it now. Raises `BusDown` when it cannot leave now; never waits."""
+        ...
+
+    async def publish_event(
+        self, kind: str, region: str, data: dict[str, Any], *, source: str, ack_s: float | None = None
+    ) -> None:
+        """Say a CloudEvent on `event.<kind>.<region>`. With `ack_s`, wait so long for the stream's word."""
+        ...

@@ -1,0 +1,65 @@
+"""From raw bytes to a handler's call, in the order of arrival."""
+
+import asyncio
+import time
+from typing import Any, Protocol
+
+from easyrider import log, metrics, wire
+from easyrider.boundary import shielded
+from easyrider.bus_port import Arrival, Handler
+from easyrider.errors import MalformedMessage
+from easyrider.messages import Message
+
+_TURN_S = 0.005
+
+received = metrics.counter("bus_received_total", "Messages handled", ["kind"])
+dropped = metrics.counter("bus_dropped_total", "Messages dropped before a handler saw them", ["reason"])
+failed = metrics.counter("bus_handler_failures_total", "Handlers that raised", ["kind"])
+
+
+class Raw(Protocol):
+    """A message as a client library gives it."""
+
+    @property
+    def subject(self) -> str:
+        """Where it was said."""
+        ...
+
+    @property
+    def data(self) -> bytes:
+        """What was said."""
+        ...
+
+
+class Delivery:
+    """Decodes for one subscription; what fails is counted and told, and the next message is taken."""
+
+    def __init__(self, logger: Any, types: tuple[type[Message], ...], handler: Handler) -> None:
+        kinds = "|".join(wire.kind_of(kind) for kind in types)
+        self._log, self._types, self._handler = logger, types, handler
+        self._handled, self._failures = received.labels(kinds), failed.labels(kinds)
+        self._turn_began_s = 0.0
+
+    async def on_message(self, raw: Raw) -> None:
+        """Handle one message to its end."""
+        arrival = Arrival(raw.subject, time.monotonic_ns())
+        try:
+            message = wire.decode(raw.data, self._types)
+        except MalformedMessage as fault:
+            dropped.labels(fault.reason).inc()
+            log.bounded(self._log, f"malformed {fault.reason}", 10.0).warning(
+                "a malformed message was dropped", reason=fault.reason, subject=raw.subject, why=str(fault)
+            )
+            return
+        await shielded(lambda: self._handler(message, arrival), lambda fault: self._tell(raw.subject, fault))
+        self._handled.inc()
+        now_s = time.monotonic()
+        if now_s - self._turn_began_s > _TURN_S:  # a flood may not keep everything else waiting
+            self._turn_began_s = now_s
+            await asyncio.sleep(0)
+
+    def _tell(self, subject: str, fault: Exception) -> None:
+        self._failures.inc()
+        log.bounded(self._log, f"handler {type(fault).__name__}", 1.0).error(
+            "a handler failed; the next message is taken", subject=subject, exc_info=fault
+        )

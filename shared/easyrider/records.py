@@ -1,0 +1,126 @@
+"""Plain data to frozen records and back, every fault collected with the place where it stands."""
+
+import dataclasses
+import math
+import types
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+R = TypeVar("R")
+KEYS = {"node_class": "class"}
+"""Fields whose name in a document is a word that Python keeps for itself."""
+
+
+class Faults(list[str]):
+    """What is wrong, as "place: fault"."""
+
+    def add(self, place: str, fault: str) -> None:
+        """One more."""
+        self.append(f"{place or 'document'} {fault}")
+
+
+class _Wrong:
+    """Stands for a value that a fault was told about."""
+
+
+_WRONG = _Wrong()
+
+
+def read_record(kind: type[R], value: Any, place: str, faults: Faults) -> R | None:
+    """The record in a map, or None after a fault was added; unknown keys are faults."""
+    if not isinstance(value, dict):
+        faults.add(place, f"is {_said(value)} where a map is expected")
+        return None
+    hints = get_type_hints(kind)
+    fields = {KEYS.get(f.name, f.name): f for f in dataclasses.fields(cast(Any, kind))}
+    before = len(faults)
+    for key in value:
+        if key not in fields:
+            faults.add(_at(place, key), f"is not a key here ({', '.join(fields)})")
+    found: dict[str, Any] = {}
+    for key, field in fields.items():
+        if key in value:
+            found[field.name] = _read(hints[field.name], value[key], _at(place, key), faults)
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            faults.add(_at(place, key), "is missing")
+    return None if len(faults) > before else kind(**found)
+
+
+def write_record(record: Any) -> Any:
+    """Maps and lists that `read_record` turns into the same record; what is None is left out."""
+    if dataclasses.is_dataclass(record):
+        pairs = ((f.name, getattr(record, f.name)) for f in dataclasses.fields(record))
+        return {KEYS.get(name, name): write_record(value) for name, value in pairs if value is not None}
+    if isinstance(record, dict):
+        return {key: write_record(value) for key, value in record.items()}
+    if isinstance(record, tuple | list):
+        return [write_record(value) for value in record]
+    return record
+
+
+def _read(hint: Any, value: Any, place: str, faults: Faults) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        if value is None:
+            return None
+        (inner,) = (part for part in arguments if part is not type(None))
+        return _read(inner, value, place, faults)
+    if origin is Literal:
+        if isinstance(value, str | int) and not isinstance(value, bool) and value in arguments:
+            return value
+        faults.add(place, f"is {_said(value)}, not one of {', '.join(map(str, arguments))}")
+        return _WRONG
+    if origin is tuple:
+        return _read_rows(arguments[0], value, place, faults)
+    if origin is dict:
+        return _read_named(arguments[1], value, place, faults)
+    if dataclasses.is_dataclass(hint):
+        return read_record(cast(type[Any], hint), value, place, faults)
+    return _read_scalar(hint, value, place, faults)
+
+
+def _read_rows(inner: Any, value: Any, place: str, faults: Faults) -> Any:
+    if not isinstance(value, list):
+        faults.add(place, f"is {_said(value)} where a list is expected")
+        return _WRONG
+    rows = []
+    for index, row in enumerate(value):
+        name = row.get("id", row.get("name", index)) if isinstance(row, dict) else index
+        rows.append(_read(inner, row, f"{place}[{name}]", faults))
+    return tuple(rows)
+
+
+def _read_named(inner: Any, value: Any, place: str, faults: Faults) -> Any:
+    if not isinstance(value, dict):
+        faults.add(place, f"is {_said(value)} where a map is expected")
+        return _WRONG
+    return {str(key): _read(inner, part, _at(place, key), faults) for key, part in value.items()}
+
+
+def _read_scalar(hint: Any, value: Any, place: str, faults: Faults) -> Any:
+    if hint is bool and isinstance(value, bool):
+        return value
+    if hint is str and isinstance(value, str):
+        if value:
+            return value
+        return value
+    if hint is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if math.isfinite(value):
+            return float(value)
+        faults.add(place, f"is {value}, not a finite number")
+        return _WRONG
+    expected = {bool: "true or false", str: "text", int: "a whole number", float: "a number"}[hint]
+    faults.add(place, f"is {_said(value)} where {expected} is expected")
+    return _WRONG
+
+
+def _at(place: str, key: object) -> str:
+    return f"{place}.{key}" if place else str(key)
+
+
+def _said(value: object) -> str:
+    if value is None:
+        return "empty"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,157 @@
+"""The state store over Redis or Valkey: the only file that imports the client library.
+
+A cache of intent, never on the control path. Every call has its own deadline, because a frozen server held one
+plain GET for over 8 s. What is on disk is the server's affair; what must survive stands in fsynced files elsewhere.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import redis.asyncio
+from redis import exceptions
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from easyrider import store_keys as keys
+from easyrider.store_port import OlderRules, StorePort, StoreRefused, StoreSilent
+
+__all__ = ["OlderRules", "Store", "StorePort", "StoreRefused", "StoreSilent"]
+
+# numbers in Lua are doubles: epochs beyond this would round
+EPOCH_LIMIT = 2**53 - 1
+
+# held lease: "<epoch> <owner>"; the epoch key never expires
+_TAKE = """
+local held = redis.call('GET', KEYS[1])
+if held and string.match(held, '^%d+ (.*)$') ~= ARGV[1] then return false end
+local epoch = math.max(tonumber(redis.call('GET', KEYS[2]) or '0'), tonumber(ARGV[2])) + 1
+local text = string.format('%.0f', epoch)
+redis.call('SET', KEYS[2], text)
+redis.call('SET', KEYS[1], text .. ' ' .. ARGV[1], 'PX', ARGV[3])
+return text
+"""
+_RENEW = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+"""
+_GIVE_UP = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
+"""
+_SAVE_RULES = """
+local held = redis.call('HGET', KEYS[1], 'version')
+if held and tonumber(held) > tonumber(ARGV[1]) then return tonumber(held) end
+redis.call('HSET', KEYS[1], 'version', ARGV[1], 'document', ARGV[2])
+return -1
+"""
+
+
+class Store:
+    """One client. Made by `Store.connect`, which does not wait for the server."""
+
+    def __init__(self, client: Any, deadline_s: float) -> None:
+        self._client, self._deadline_s = client, deadline_s
+        self._take = client.register_script(_TAKE)
+        self._renew = client.register_script(_RENEW)
+        self._give_up = client.register_script(_GIVE_UP)
+        self._save_rules = client.register_script(_SAVE_RULES)
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(cls, url: str, *, deadline_s: float = 0.5) -> AsyncIterator["Store"]:
+        """A store whose every call ends within `deadline_s`; opens connections when they are needed."""
+        client = redis.asyncio.from_url(
+            url,
+            socket_timeout=deadline_s,
+            socket_connect_timeout=deadline_s,
+            retry=Retry(NoBackoff(), 0),
+            health_check_interval=0,
+        )
+        try:
+            yield cls(client, deadline_s)
+        finally:
+            try:
+                async with asyncio.timeout(deadline_s):
+                    await client.aclose()
+            except (TimeoutError, OSError, exceptions.RedisError):
+                pass  # the connection is thrown away either way
+
+    async def take_lead(
+        self, tree: str, scope: str, owner: str, seen_epoch: int, lease_s: float
+    ) -> int | None:
+        """See `StorePort`. Raises `ValueError` for an epoch that Lua could not count."""
+        if not 0 <= seen_epoch < EPOCH_LIMIT:
+            raise ValueError(f"epoch {seen_epoch} is not in 0..{EPOCH_LIMIT}")
+        found = await self._ask(
+            "take_lead",
+            self._take(
+                keys=[keys.leader(tree, scope), keys.epoch(tree, scope)],
+                args=[owner, seen_epoch, _ms(lease_s)],
+            ),
+        )
+        return None if found is None else int(found)
+
+    async def renew_lead(self, tree: str, scope: str, owner: str, epoch: int, lease_s: float) -> bool:
+        """See `StorePort`."""
+        call = self._renew(keys=[keys.leader(tree, scope)], args=[f"{epoch} {owner}", _ms(lease_s)])
+        return bool(await self._ask("renew_lead", call))
+
+    async def give_up_lead(self, tree: str, scope: str, owner: str, epoch: int) -> None:
+        """See `StorePort`."""
+        await self._ask(
+            "give_up_lead", self._give_up(keys=[keys.leader(tree, scope)], args=[f"{epoch} {owner}"])
+        )
+
+    async def save_state(self, tree: str, region: str, fields: dict[str, bytes]) -> None:
+        """See `StorePort`. One wide HSET: seven times a pipeline of small commands."""
+        if fields:
+            await self._ask("save_state", self._client.hset(keys.state(tree, region), mapping=fields))
+
+    async def load_state(self, tree: str, region: str) -> dict[str, bytes]:
+        """See `StorePort`."""
+        found = await self._ask("load_state", self._client.hgetall(keys.state(tree, region)))
+        return {name.decode(): value for name, value in found.items()}
+
+    async def save_rules(self, tree: str, version: int, document: bytes) -> None:
+        """See `StorePort`."""
+        held = await self._ask(
+            "save_rules", self._save_rules(keys=[keys.rules(tree)], args=[version, document])
+        )
+        if int(held) >= 0:
+            raise OlderRules(int(held), version)
+
+    async def load_rules(self, tree: str) -> tuple[int, bytes] | None:
+        """See `StorePort`."""
+        version, document = await self._ask(
+            "load_rules", self._client.hmget(keys.rules(tree), ["version", "document"])
+        )
+        return None if version is None or document is None else (int(version), document)
+
+    async def save_fingerprint(self, tree: str, type_key: str, data: bytes) -> None:
+        """See `StorePort`."""
+        await self._ask("save_fingerprint", self._client.set(keys.fingerprint(tree, type_key), data))
+
+    async def load_fingerprint(self, tree: str, type_key: str) -> bytes | None:
+        """See `StorePort`."""
+        found = await self._ask("load_fingerprint", self._client.get(keys.fingerprint(tree, type_key)))
+        return None if found is None else bytes(found)
+
+    async def _ask(self, verb: str, call: Awaitable[Any]) -> Any:
+        """The answer, or its absence by name. A call given up takes its connection with it."""
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return await call
+        except (TimeoutError, exceptions.TimeoutError):
+            raise StoreSilent(verb, f"no answer within {self._deadline_s} s") from None
+        except (exceptions.AuthenticationError, exceptions.AuthorizationError) as fault:
+            raise StoreRefused(verb, str(fault)) from fault
+        except (exceptions.ConnectionError, OSError) as fault:  # loading is one of them: not yet, never empty
+            raise StoreSilent(verb, str(fault)) from fault
+        except exceptions.RedisError as fault:
+            raise StoreRefused(verb, str(fault)) from fault
+
+
+def _ms(lease_s: float) -> int:
+    return max(1, round(lease_s * 1000))

@@ -1,0 +1,45 @@
+"""Every key in the store. Nothing outside the store's files knows them."""
+
+import hashlib
+import re
+
+_PART = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+class BadKeyPart(ValueError):
+    """A name that cannot be part of a key."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"{name!r} cannot be part of a key: letters, digits, _, . and -, at most 128")
+
+
+def _part(name: str) -> str:
+    if not _PART.fullmatch(name):
+        raise BadKeyPart(name)
+    return name
+
+
+def rules(tree: str) -> str:
+    """Hash of version and document."""
+    return f"er:{_part(tree)}:rules"
+
+
+def leader(tree: str, scope: str) -> str:
+    """Who leads, with its epoch; expires with the lease."""
+    return f"er:{_part(tree)}:leader:{_part(scope)}"
+
+
+def epoch(tree: str, scope: str) -> str:
+    """The highest epoch ever given; never expires."""
+    return f"er:{_part(tree)}:epoch:{_part(scope)}"
+
+
+def state(tree: str, region: str) -> str:
+    """One wide hash a region."""
+    return f"er:{_part(tree)}:state:{_part(region)}"
+
+
+def fingerprint(tree: str, type_key: str) -> str:
+    """What was learned about a type of job; any text is allowed as type, so its hash stands in the key."""
+    return f"er:{_part(tree)}:fp:{hashlib.sha256(type_key.encode()).hexdigest()[:32]}"

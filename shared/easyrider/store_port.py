@@ -1,0 +1,74 @@
+"""What the state store is to the services, and what can go wrong with it. No client library here."""
+
+from typing import Protocol
+
+from easyrider.errors import EasyRiderError
+
+
+class StoreSilent(EasyRiderError):
+    """No answer in time, not reachable, or still loading: nothing is known, nothing is assumed."""
+
+    def __init__(self, verb: str, why: str) -> None:
+        self.verb, self.why = verb, why
+        super().__init__(f"{verb}: the store is silent ({why})")
+
+
+class StoreRefused(EasyRiderError):
+    """The store answers, with an error: read-only, out of memory, no permission."""
+
+    def __init__(self, verb: str, why: str) -> None:
+        self.verb, self.why = verb, why
+        super().__init__(f"{verb}: the store refused ({why})")
+
+
+class OlderRules(StoreRefused):
+    """The store holds a newer version of the rules than the one to be saved."""
+
+    def __init__(self, held: int, offered: int) -> None:
+        self.held, self.offered = held, offered
+        super().__init__("save_rules", f"it holds version {held}, newer than {offered}")
+
+
+class StorePort(Protocol):
+    """Said by `easyrider.store.Store` and `easyrider.testing.FakeStore`; both take the same exam.
+
+    Every verb raises `StoreSilent` or `StoreRefused`.
+    """
+
+    async def take_lead(
+        self, tree: str, scope: str, owner: str, seen_epoch: int, lease_s: float
+    ) -> int | None:
+        """A new epoch, above every one stored and above `seen_epoch`; None while another holds the lease."""
+        ...
+
+    async def renew_lead(self, tree: str, scope: str, owner: str, epoch: int, lease_s: float) -> bool:
+        """True: the lease runs for another `lease_s`. False: the store answered that it is not ours."""
+        ...
+
+    async def give_up_lead(self, tree: str, scope: str, owner: str, epoch: int) -> None:
+        """Let others take it at once, if it is still ours."""
+        ...
+
+    async def save_state(self, tree: str, region: str, fields: dict[str, bytes]) -> None:
+        """Write these fields of the region's wide hash; others stay."""
+        ...
+
+    async def load_state(self, tree: str, region: str) -> dict[str, bytes]:
+        """Every field of the region's hash; empty where there is none."""
+        ...
+
+    async def save_rules(self, tree: str, version: int, document: bytes) -> None:
+        """Keep this version. Raises `OlderRules` where a newer one is kept."""
+        ...
+
+    async def load_rules(self, tree: str) -> tuple[int, bytes] | None:
+        """Version and document; None where there is none."""
+        ...
+
+    async def save_fingerprint(self, tree: str, type_key: str, data: bytes) -> None:
+        """Keep what was learned about a type of job."""
+        ...
+
+    async def load_fingerprint(self, tree: str, type_key: str) -> bytes | None:
+        """What was learned about a type of job."""
+        ...

@@ -1,0 +1,127 @@
+"""A bus in memory: bytes on the wire, one queue a subscription, like the real one."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from easyrider import cloudevents, log, subjects, wire
+from easyrider.backlog import Backlog
+from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler
+from easyrider.delivery import Delivery
+from easyrider.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    subject: str
+    data: bytes
+
+
+@dataclass
+class Exchange:
+    """What several fake buses share: who listens, what was said."""
+
+    listeners: list[tuple[str, "asyncio.Queue[_Raw]"]] = field(default_factory=list)
+    said: list[tuple[str, bytes]] = field(default_factory=list)
+
+    def say(self, subject: str, body: bytes) -> None:
+        """Hand it to every listener whose pattern fits."""
+        self.said.append((subject, body))
+        for pattern, queue in self.listeners:
+            if matches(pattern, subject):
+                queue.put_nowait(_Raw(subject, body))
+
+
+class FakeBus:
+    """`forbidden`: subjects this user may not use; `connected = False`: the link is down."""
+
+    def __init__(self, exchange: Exchange | None = None, forbidden: tuple[str, ...] = ()) -> None:
+        self.exchange = exchange or Exchange()
+        self.connected = True
+        self._forbidden = forbidden
+        self._tasks: list[asyncio.Task[None]] = []
+        self._queues: list[asyncio.Queue[_Raw]] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls, exchange: Exchange | None = None, forbidden: tuple[str, ...] = ()
+    ) -> AsyncIterator["FakeBus"]:
+        """A bus whose deliveries end with the block."""
+        bus = cls(exchange, forbidden)
+        try:
+            yield bus
+        finally:
+            await bus.close()
+
+    async def subscribe(
+        self, pattern: str, types: tuple[type[Message], ...], handler: Handler, *, keep: int | None = None
+    ) -> None:
+        """See `BusPort`."""
+        if any(matches(banned, pattern) for banned in self._forbidden):
+            raise BusRefused(pattern, "forbidden in this test")
+        delivery = Delivery(log.get("easyrider.testing"), types, handler)
+        take = delivery if keep is None else Backlog(keep, delivery, lambda: None)
+        queue: asyncio.Queue[_Raw] = asyncio.Queue()
+        self.exchange.listeners.append((pattern, queue))
+        self._queues.append(queue)
+        self._tasks.append(asyncio.get_running_loop().create_task(_pump(queue, take)))
+
+    async def publish(self, subject: str, message: Message) -> None:
+        """See `BusPort`."""
+        self._say(subject, wire.encode(message))
+
+    async def publish_event(
+        self, kind: str, region: str, data: dict[str, Any], *, source: str, ack_s: float | None = None
+    ) -> None:
+        """See `BusPort`. There is no stream here: asking for its word raises `EventNotKept`."""
+        _identity, body = cloudevents.encode(kind, data, source=source, subject=region)
+        self._say(subjects.event(kind, region), body)
+        if ack_s is not None:
+            raise EventNotKept(f"{subjects.event(kind, region)}: no stream in a fake bus")
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """The data of every event of a kind said so far."""
+        pattern = subjects.events_of(kind)
+        return [json.loads(body)["data"] for subject, body in self.exchange.said if matches(pattern, subject)]
+
+    async def settle(self) -> None:
+        """Return when every message said so far was handled."""
+        for queue in self._queues:
+            await queue.join()
+
+    async def close(self) -> None:
+        """End the deliveries."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _say(self, subject: str, body: bytes) -> None:
+        if not self.connected:
+            raise BusDown(subject, "not connected")
+        if not any(matches(banned, subject) for banned in self._forbidden):  # as the real one: not delivered
+            self.exchange.say(subject, body)
+
+
+def matches(pattern: str, subject: str) -> bool:
+    """Whether a subject (or a narrower pattern) falls under a pattern, by the rules of NATS."""
+    wanted, given = pattern.split("."), subject.split(".")
+    for index, token in enumerate(wanted):
+        if token == ">":
+            return len(given) > index
+        if index >= len(given) or (token != "*" and token != given[index]):
+            return False
+    return len(wanted) == len(given)
+
+
+async def _pump(queue: "asyncio.Queue[_Raw]", take: Delivery | Backlog) -> None:
+    while True:
+        raw = await queue.get()
+        try:
+            await take.on_message(raw)
+        finally:
+            queue.task_done()

@@ -1,0 +1,183 @@
+"""What a rules document must say to hang together: names that exist, numbers in range, no loop.
+
+Whether its fallbacks fit and its breakers wait long enough is for the policy, which knows the timing rule.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from easyrider.records import Faults
+from easyrider.subjects import BadToken, token
+from easyrider.tree import SELECTOR_KEYS, Domain, Rules
+
+
+def check(rules: Rules, faults: Faults) -> None:
+    """Adds every fault of a whole document."""
+    domains = {domain.id: domain for domain in rules.domains}
+    _tokens(rules, faults)
+    _twice("domains", (domain.id for domain in rules.domains), faults)
+    _twice("nodes", (node.id for node in rules.nodes), faults)
+    if not rules.domains:
+        faults.add("domains", "is empty: there is nothing to keep within a limit")
+    if rules.version < 1:
+        faults.add("tree.version", f"is {rules.version}, below 1")
+    _numbers("", {"margin_w": rules.margin_w}, faults)
+    for domain in rules.domains:
+        _check_domain(domain, domains, faults)
+    _check_loops(domains, faults)
+    for node in rules.nodes:
+        place = f"nodes[{node.id}]"
+        if node.domain not in domains:
+            faults.add(f"{place}.domain", f"names {node.domain!r}, which is no domain")
+        if node.node_class not in rules.classes:
+            faults.add(f"{place}.class", f"names {node.node_class!r}, which is no class")
+        _positive(place, {"fallback_w_per_gpu": node.fallback_w_per_gpu}, faults)
+    for name, kind in rules.classes.items():
+        _numbers(f"classes.{name}", {"overhead_w": kind.overhead_w}, faults)
+        _positive(
+            f"classes.{name}",
+            {"overhead_slope": kind.overhead_slope, "gpu_max_w": kind.gpu_max_w, "gpu_count": kind.gpu_count},
+            faults,
+        )
+        _numbers(f"classes.{name}", {"gpu_min_w": kind.gpu_min_w}, faults)
+    _check_rules(rules, faults)
+
+
+def _check_domain(domain: Domain, domains: dict[str, Domain], faults: Faults) -> None:
+    place = f"domains[{domain.id}]"
+    if domain.parent is not None and domain.feeds is not None:
+        faults.add(place, "has a parent and feeds; one of them")
+    parents = [domain.parent] if domain.parent is not None else []
+    if domain.feeds is not None:
+        parents = [domain.feeds.A, domain.feeds.B]
+        if domain.feeds.A == domain.feeds.B:
+            faults.add(f"{place}.feeds", "names the same domain twice")
+    for parent in parents:
+        if parent not in domains:
+            faults.add(place, f"hangs below {parent!r}, which is no domain")
+    _positive(
+        place,
+        {
+            "rating_w": domain.rating_w,
+            "hard_limit_w": domain.hard_limit_w,
+            "target_w": domain.target_w,
+            "target_share": domain.target_share,
+            "target_window_s": domain.target_window_s,
+            "limit_a": domain.limit_a,
+            "pf": domain.pf,
+            "phases": domain.phases,
+            "supply_modules": domain.supply_modules,
+        },
+        faults,
+    )
+    _numbers(place, {"fixed_w": domain.fixed_w, "unmanaged_max_w": domain.unmanaged_max_w}, faults)
+    if domain.target_share > 1:
+        faults.add(f"{place}.target_share", f"is {domain.target_share}, above 1")
+    if domain.aim_w > domain.hard_w:
+        faults.add(place, f"aims at {domain.aim_w:g} W, above its hard limit of {domain.hard_w:g} W")
+    _twice(f"{place}.contingencies", (loss.name for loss in domain.contingencies), faults)
+    for loss in domain.contingencies:
+        _positive(f"{place}.contingencies[{loss.name}]", {"hard_limit_w": loss.hard_limit_w}, faults)
+        if loss.hard_limit_w > domain.hard_w:
+            faults.add(
+                f"{place}.contingencies[{loss.name}]",
+                f"allows {loss.hard_limit_w:g} W, above the hard limit of {domain.hard_w:g} W",
+            )
+    _check_curve(place, domain, faults)
+
+
+def _check_curve(place: str, domain: Domain, faults: Faults) -> None:
+    for point in domain.curve:
+        _positive(f"{place}.curve", {"multiple": point.multiple, "time_s": point.time_s}, faults)
+    for before, after in zip(domain.curve, domain.curve[1:], strict=False):
+        if after.multiple <= before.multiple or after.time_s >= before.time_s:
+            faults.add(
+                f"{place}.curve",
+                f"must hold more for a shorter time: {after.multiple:g} x for {after.time_s:g} s "
+                f"follows {before.multiple:g} x for {before.time_s:g} s",
+            )
+
+
+def _check_loops(domains: dict[str, Domain], faults: Faults) -> None:
+    done: set[str] = set()
+    for start in domains:
+        if start in done:
+            continue
+        path: list[str] = []
+        stack: list[tuple[str, bool]] = [(start, False)]
+        while stack:
+            name, leaving = stack.pop()
+            if leaving:
+                path.pop()
+                done.add(name)
+            elif name in path:
+                faults.add(
+                    f"domains[{name}]", f"hangs below itself: {' < '.join([*path[path.index(name) :], name])}"
+                )
+            elif name in domains and name not in done:
+                path.append(name)
+                stack.append((name, True))
+                stack.extend((parent, False) for parent in _parents(domains[name]))
+
+
+def _parents(domain: Domain) -> list[str]:
+    if domain.feeds is not None:
+        return [domain.feeds.A, domain.feeds.B]
+    return [] if domain.parent is None else [domain.parent]
+
+
+def _check_rules(rules: Rules, faults: Faults) -> None:
+    for index, rule in enumerate(rules.modes):
+        for key in rule.selector:
+            if key not in SELECTOR_KEYS:
+                faults.add(f"modes[{index}].selector.{key}", f"is not one of {', '.join(SELECTOR_KEYS)}")
+    for name, priority in rules.priorities.items():
+        place = f"priorities.{name}"
+        _positive(place, {"weight": priority.weight}, faults)
+        if not 0 <= priority.max_slowdown < 1:
+            faults.add(f"{place}.max_slowdown", f"is {priority.max_slowdown:g}, outside 0..1")
+        if priority.flex_tier not in (0, 10, 25, 50):
+            faults.add(f"{place}.flex_tier", f"is {priority.flex_tier}, not one of 0, 10, 25, 50")
+    pacing, leases = rules.pacing, rules.leases
+    if not 0 < pacing.step_share <= 0.20:
+        faults.add("pacing.step_share", f"is {pacing.step_share:g}, outside 0..0.2")
+    if not 1 <= pacing.change_interval_s <= 5:
+        faults.add("pacing.change_interval_s", f"is {pacing.change_interval_s:g}, outside 1..5")
+    if not 1 <= leases.control_period_s <= 5:
+        faults.add("leases.control_period_s", f"is {leases.control_period_s:g}, outside 1..5")
+    fields = ("cooldown_s", "dead_band_share", "start_exempt_s", "wake_exempt_s")
+    _numbers("pacing", {name: getattr(pacing, name) for name in fields}, faults)
+    _positive("leases", {name: getattr(leases, name) for name in leases.__slots__}, faults)
+    if leases.second_stage_s <= leases.dead_man_s:
+        faults.add("leases.second_stage_s", "must be longer than dead_man_s")
+    if leases.second_stage_s < max(leases.region_lease_s, leases.leader_lease_s, leases.ttl_s):
+        faults.add("leases.second_stage_s", "must be longer than every lease")
+
+
+def _tokens(rules: Rules, faults: Faults) -> None:
+    named = [("tree.id", rules.id), *((f"nodes[{n.id}].id", n.id) for n in rules.nodes)]
+    named += [(f"domains[{d.id}].id", d.id) for d in rules.domains]
+    named += [(f"domains[{d.id}].meters", meter) for d in rules.domains for meter in d.meters]
+    for place, name in named:
+        try:
+            token(name)
+        except BadToken as fault:
+            faults.add(place, str(fault))
+
+
+def _twice(place: str, names: Iterable[str], faults: Faults) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            faults.add(f"{place}[{name}]", f"stands {count} times")
+
+
+def _numbers(place: str, values: dict[str, float | None], faults: Faults) -> None:
+    for name, value in values.items():
+        if value is not None and value < 0:
+            faults.add(f"{place}.{name}".lstrip("."), f"is {value:g}, below 0")
+
+
+def _positive(place: str, values: dict[str, float | None], faults: Faults) -> None:
+    for name, value in values.items():
+        if value is not None and value <= 0:
+            faults.add(f"{place}.{name}", f"is {value:g}, not above 0")

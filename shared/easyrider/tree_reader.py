@@ -1,0 +1,79 @@
+"""The rules document read whole: YAML or JSON to `Rules`, every fault named at once.
+
+Converted field by field and row by row, so that one fault does not hide the next.
+"""
+
+import json
+from typing import Any
+
+import yaml
+
+from easyrider.errors import BadTree
+from easyrider.records import Faults, read_record, write_record
+from easyrider.tree import Rules
+from easyrider.tree_checks import check
+
+
+def read(text: str, source: str) -> Rules:
+    """The rules in `text`. Raises one `BadTree` with every fault: spelling, types, ranges, dangling names."""
+    faults = Faults()
+    try:
+        document = yaml.load(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as fault:
+        raise BadTree(source, [" ".join(str(fault).split())]) from fault
+    if not isinstance(document, dict):
+        raise BadTree(source, ["the document is no map"])
+    rules = read_record(Rules, _flat(document, faults), "", faults)
+    if rules is not None:
+        check(rules, faults)
+    if faults or rules is None:
+        raise BadTree(source, list(faults))
+    return rules
+
+
+def to_document(rules: Rules) -> dict[str, Any]:
+    """The document that `read` would turn into these rules; defaults are written out."""
+    flat = write_record(rules)
+    return {"tree": {"id": flat.pop("id"), "version": flat.pop("version")}, **flat}
+
+
+def dump(rules: Rules) -> bytes:
+    """The document as JSON."""
+    return json.dumps(to_document(rules), allow_nan=False, indent=1).encode()
+
+
+def _flat(document: dict[Any, Any], faults: Faults) -> dict[Any, Any]:
+    """`tree: {id, version}` is written apart and belongs to the record."""
+    flat = {key: value for key, value in document.items() if key != "tree"}
+    head = document.get("tree")
+    if not isinstance(head, dict):
+        faults.add("tree", "is missing or no map (tree: {id, version})")
+        head = {}
+    for key in flat.keys() & {"id", "version"}:
+        faults.add(str(key), "is not a key here (tree: {id, version})")
+        del flat[key]
+    for key, value in head.items():
+        if key in ("id", "version"):
+            flat[key] = value
+        else:
+            faults.add(f"tree.{key}", "is not a key here")
+    return flat
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} is no text", key_node.start_mark
+                )
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return dict(super().construct_mapping(node, deep=deep))
