@@ -116,20 +116,30 @@ def _own_node() -> Iterator[Path]:
 
 
 def _spawn(command: list[str], env: Mapping[str, str]) -> int:
+    children: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        for child in children:
+            child.send_signal(number)
+        if not children:
+            early.append(number)
+
+    def leave_to_the_terminal(_number: int, _frame: FrameType | None) -> None:
+        """Ctrl-C reaches the command itself; ignoring the signal instead would be inherited by it."""
+
+    before = {
+        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
+        signal.SIGINT: signal.signal(signal.SIGINT, leave_to_the_terminal),
+    }
     try:
-        child = subprocess.Popen(command, env=dict(env))
+        children.append(subprocess.Popen(command, env=dict(env)))
+        for number in early:
+            children[0].send_signal(number)
+        status = children[0].wait()
     except FileNotFoundError:
         print(f"easyrider twin exec: {command[0]}: command not found", file=sys.stderr)
         return 127
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        child.send_signal(number)
-
-    # Ctrl-C reaches the command through the terminal; a stop sent to us alone is passed on.
-    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on)}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        status = child.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

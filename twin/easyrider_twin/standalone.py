@@ -21,6 +21,7 @@ GPUS = 8
 STEP_S = 0.1
 IDLE_W, RATING_W, FLOOR_W = 75.0, 700.0, 200.0
 RISE_S = 0.1
+SETTLED_S = 5.0
 
 
 def create(path: Path) -> StateFile:
@@ -85,9 +86,13 @@ def main(run_dir: Path) -> None:
     place.mkdir(parents=True)
     try:
         state, load = create(place / "nvml.state"), Load(GPUS)
+        limits_w = statefile.enforced_limits_mw(state.gpus) / 1e3
+        for step in range(round(SETTLED_S / STEP_S)):  # so that the first reading is one of a node at work
+            load.step(step * STEP_S, STEP_S, limits_w)
         show(state, load)
         print("ready", flush=True)
-        last_s = begun_s = time.monotonic()
+        last_s = time.monotonic()
+        begun_s = last_s - SETTLED_S
         while not select.select([sys.stdin], [], [], STEP_S)[0]:
             now_s = time.monotonic()
             load.step(now_s - begun_s, now_s - last_s, statefile.enforced_limits_mw(state.gpus) / 1e3)
