@@ -92,11 +92,11 @@ class Fleet:
         return self.weights.normal(self.node_watts(gpu_w))
 
     def worst_wall_w(self, gpu_w: Floats) -> Floats:
-        """Wall watts per domain (D,) in the worst single loss of a feed: what hard limits are held against."""
+        """Wall watts per domain (D,) in the worst loss of one feed: what hard limits are held against."""
         return self.weights.worst(self.node_watts(gpu_w))
 
     def slope_w(self, gpu_w: Floats) -> Floats:
-        """Wall watts per domain (D,) that board watts (G,) alone bring, in the worst single loss of a feed."""
+        """Wall watts per domain (D,) that board watts (G,) alone bring, in the worst loss of one feed."""
         board_w = np.bincount(self.gpu_node, weights=gpu_w, minlength=len(self.nodes))
         return self.weights.worst(self.overhead_slope * board_w)
 
