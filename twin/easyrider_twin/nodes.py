@@ -42,9 +42,8 @@ class Nodes:
         for node, place in self._plant.layout.slices.items():
             gpus = self._files[node].gpus
             outside = gpus["out_of_band_mw"]
-            limit_w[place] = np.where(
-                outside > 0, np.minimum(gpus["enforced_mw"], outside), gpus["enforced_mw"]
-            )
+            lowest = np.where(outside > 0, np.minimum(gpus["enforced_mw"], outside), gpus["enforced_mw"])
+            limit_w[place] = np.maximum(lowest, gpus["min_mw"])
         return limit_w / 1000.0
 
     def show(self, boot_ns: int) -> None:
