@@ -134,6 +134,41 @@ def test_the_power_limit_setter_of_zeus_lowers_its_boards_and_no_other(own_node,
     assert seen == {"mw": [300_000, 250_000, 700_000]}
 
 
+@needs("zeus")
+def test_the_power_limit_optimizer_of_zeus_profiles_and_leaves_its_optimum(
+    own_node, tmp_path, capfd, monkeypatch
+):
+    # zeus waits for kernels through torch; there are none here, so the waiting is all that is stood in for
+    (tmp_path / "torch.py").write_text(
+        "class cuda:\n    is_available = staticmethod(lambda: True)\n"
+        "    synchronize = staticmethod(lambda device=None: None)\n"
+        "class distributed:\n    is_available = staticmethod(lambda: False)\n"
+        "    is_initialized = staticmethod(lambda: False)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    seen = python(
+        """
+        import json, pynvml, time
+        from zeus.monitor import ZeusMonitor
+        from zeus.optimizer.power_limit import Energy, GlobalPowerLimitOptimizer
+
+        monitor = ZeusMonitor(gpu_indices=[0, 1], cpu_indices=[])
+        optimizer = GlobalPowerLimitOptimizer(monitor, Energy(), warmup_steps=1, profile_steps=1, pl_step=250)
+        for step in range(9):
+            optimizer.on_step_begin()
+            time.sleep(0.5)
+            optimizer.on_step_end()
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(3)]
+        print(json.dumps({"mw": [pynvml.nvmlDeviceGetEnforcedPowerLimit(gpu) for gpu in handles],
+                          "tried": [measured.power_limit for measured in optimizer.measurements]}))
+        """,
+        capfd,
+    )
+
+    assert seen["tried"] == [700, 450, 200]
+    assert seen["mw"] == [200_000, 200_000, 700_000]
+
+
 @needs("codecarbon")
 def test_codecarbon_finds_the_boards_and_counts_their_energy(known_node, capfd):
     seen = python(

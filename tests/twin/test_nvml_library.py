@@ -56,6 +56,13 @@ def test_a_compiler_that_fails_is_quoted_and_leaves_no_half_library(tmp_path, mo
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_cache_that_cannot_be_written_is_named_with_the_setting_that_moves_it(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(library.LibraryNotBuilt, match="XDG_CACHE_HOME"):
+        library.folder(cache=tmp_path / "file")
+
+
 def test_only_nvml_names_and_our_offsets_are_exported(nvml_library):
     shown = subprocess.run(
         ["nm", "-D", "--defined-only", str(nvml_library / library.SONAME)],

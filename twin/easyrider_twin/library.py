@@ -68,8 +68,11 @@ def _fingerprint(compiler: list[str], options: tuple[str, ...]) -> str:
 
 
 def _build(place: Path, compiler: list[str], options: tuple[str, ...]) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    half = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        half = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
+    except OSError as error:
+        raise LibraryNotBuilt(f"{place.parent} cannot be written ({error}); set XDG_CACHE_HOME") from error
     try:
         half.chmod(0o755)
         (half / "bin").mkdir()
