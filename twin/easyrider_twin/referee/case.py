@@ -105,7 +105,7 @@ class Case:
 
     def _judge_until(self, horizon_ns: int) -> None:
         """Writes and truth in order of stamps."""
-        self._writes.sort()
+        self._writes.sort(key=lambda write: write.stamp_ns)  # stable: each ring keeps its own order
         due = [write for write in self._writes if write.stamp_ns <= horizon_ns]
         self._writes = self._writes[len(due) :]
         for write in due:

@@ -43,6 +43,7 @@ class Mixtures:
     breaches: list[Breach] = field(default_factory=list)
     _open: dict[str, Breach] = field(default_factory=dict)
     _windows: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _heard_ns: list[int] = field(default_factory=list)
     dropped_at_ns: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """Windows after drops, (begin, end), by domain."""
 
@@ -67,13 +68,16 @@ class Mixtures:
         changed = [d for d, w in hard_w.items() if abs(w - self.hard_w[d]) > ROUNDING_W]
         for domain in changed:
             if hard_w[domain] < self.hard_w[domain]:
-                self._windows[domain] = (stamp_ns, stamp_ns + WINDOW_NS)
+                heard_ns = [at_ns for at_ns in self._heard_ns if at_ns >= stamp_ns]
+                ends_ns = [stamp_ns + WINDOW_NS, *(at_ns + AFTER_RECEIPT_NS for at_ns in heard_ns)]
+                self._windows[domain] = (stamp_ns, min(ends_ns))
                 self.dropped_at_ns.setdefault(domain, []).append(self._windows[domain])
         self.hard_w |= hard_w
         self._judge(stamp_ns, changed)
 
     def heard(self, received_ns: int) -> None:
-        """The policy heard of the drop: windows that are open end the sooner."""
+        """The policy heard of a drop: its window, open or not yet seen, ends the sooner."""
+        self._heard_ns.append(received_ns)
         for domain, (begin_ns, end_ns) in self._windows.items():
             if received_ns >= begin_ns:
                 earlier = (begin_ns, min(end_ns, received_ns + AFTER_RECEIPT_NS))

@@ -48,7 +48,7 @@ UNFINISHED_POLLS = 20
 """A place taken but never filled belongs to a writer that was killed; after so many looks it is passed over."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Write:
     """One call of a limit setter. `counted_w` is what the board could be enforcing from then on."""
 
