@@ -1,0 +1,81 @@
+"""The telemetry service: settings, bus, threads, and how they meet."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from easyrider import service
+from easyrider.bus import Bus
+from easyrider.devices.library import Library
+from easyrider.life import Life
+from easyrider_telemetry.adapters.driver import Driver
+from easyrider_telemetry.adapters.jobs_file import JobsFile
+from easyrider_telemetry.adapters.phase_socket import PhaseSocket
+from easyrider_telemetry.adapters.sampler import Sampler
+from easyrider_telemetry.config import PREFIX, Config
+from easyrider_telemetry.core.job_watch import JobWatch
+from easyrider_telemetry.handlers import Desk
+
+STALE_AFTER_S = 3.0
+
+
+async def start(config: Config, life: Life) -> None:
+    """Everything opened and introduced; ends when the service is told to stop."""
+    loop = asyncio.get_running_loop()
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+    def from_thread(handle: Callable[..., None]) -> Callable[..., None]:
+        def hand(*what: Any) -> None:
+            if not life.stopping.is_set():
+                loop.call_soon_threadsafe(handle, *what)
+
+        return hand
+
+    sampler = Sampler(
+        1 / config.sampling_hz,
+        from_thread(lambda row: desk.on_row(row)),
+        from_thread(lambda slot, reads: desk.on_burst(slot, reads)),
+    )
+    driver = Driver(Library(config.library), from_thread(lambda report: desk.on_report(report)))
+    desk = Desk(config, boot_id, sampler, driver)
+    life.watch("readings", desk.age_s, STALE_AFTER_S)
+    life.on_stop(sampler.stop)
+    life.on_stop(driver.stop)
+    async with Bus.connect(
+        config.nats_url, name=f"telemetry.{config.node}", seed_file=config.seed_file
+    ) as bus:
+        life.flag("bus", lambda: bus.connected)
+        driver.start()
+        life.spawn("send", desk.send(bus))
+        life.spawn("check", _repeat(desk.check))
+        life.spawn("each second", _repeat(desk.each_second))
+        if config.jobs_file is not None:
+            source, watch = JobsFile(config.jobs_file), JobWatch(config.region, config.node, boot_id)
+            life.spawn("jobs", _repeat(lambda: desk.on_jobs(watch, source)))
+        if config.phase_socket is not None:
+            phases = PhaseSocket(config.phase_socket, config.region, config.node, boot_id)
+            loop.add_reader(phases.fileno(), phases.take, lambda data: desk.on_phase(data, phases))
+            life.on_stop(lambda: _close(loop, phases))
+        await life.until_stopped()
+
+
+def _close(loop: asyncio.AbstractEventLoop, phases: PhaseSocket) -> None:
+    loop.remove_reader(phases.fileno())
+    phases.close()
+
+
+async def _repeat(step: Callable[[], float]) -> None:
+    """Calls `step` for ever, each time after the seconds that it asked for."""
+    while True:
+        await asyncio.sleep(step())  # noqa: ASYNC110 - nothing is waited for: this is a clock
+
+
+def main() -> int:
+    """Entry point of `easyrider-telemetry`."""
+    return service.run("easyrider-telemetry", Config, PREFIX, start)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

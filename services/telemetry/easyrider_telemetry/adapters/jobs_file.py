@@ -1,0 +1,63 @@
+"""Jobs from one JSON file, replaced by rename: `{"jobs": [{"id", "type_key", ..., "gpu_uuids", "started"}]}`."""
+
+import math
+from pathlib import Path
+
+import msgspec
+
+from easyrider.errors import EasyRiderError
+from easyrider_telemetry.core.job_watch import Job
+
+_LARGEST = 4 * 1024 * 1024
+
+
+class BadJobsFile(EasyRiderError):
+    """The file could not be read; the jobs known before stay."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(f"{path}: {why}; the jobs read before stay")
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    jobs: list[Job]
+
+
+class JobsFile:
+    """A `JobSource` over one file; looks at its time, size and inode and reads it only when they changed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._mark: tuple[int, int, int] | None = None
+        self._decoder = msgspec.json.Decoder(_Document)
+
+    def now(self) -> list[Job] | None:
+        """The jobs, or None while the file is the one read last. Raises `BadJobsFile`, once per file."""
+        try:
+            status = self.path.stat()
+        except OSError as fault:
+            raise BadJobsFile(self.path, fault.strerror or "cannot be read") from fault
+        mark = (status.st_mtime_ns, status.st_size, status.st_ino)
+        if mark == self._mark:
+            return None
+        self._mark = mark
+        if status.st_size > _LARGEST:
+            raise BadJobsFile(self.path, f"{status.st_size} bytes where {_LARGEST} are allowed")
+        try:
+            jobs = self._decoder.decode(self.path.read_bytes()).jobs
+        except (OSError, msgspec.DecodeError) as fault:
+            raise BadJobsFile(self.path, str(fault)) from fault
+        self._refuse_nonsense(jobs)
+        return jobs
+
+    def _refuse_nonsense(self, jobs: list[Job]) -> None:
+        ids = [job.id for job in jobs]
+        if len(set(ids)) < len(ids):
+            raise BadJobsFile(self.path, "a job id stands twice")
+        for job in jobs:
+            if not 0 < len(job.id) <= 256:
+                raise BadJobsFile(self.path, f"job id {job.id[:40]!r} is empty or longer than 256")
+            if not (math.isfinite(job.started) and 0 <= job.started < 2**33):
+                raise BadJobsFile(
+                    self.path, f"job {job.id}: started {job.started} is no Unix time in seconds"
+                )

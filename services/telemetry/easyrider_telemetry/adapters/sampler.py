@@ -1,0 +1,262 @@
+"""Looks at every board on an absolute timer, in threads: a board that hangs holds up itself alone.
+
+One thread, the common lane, reads all healthy boards. Between two ticks the event loop calls `check`: if a call
+has not come back by then, its thread is left alone with that board and a fresh one carries on with the others,
+in the same tick. A board that answers briskly again returns to the common lane. So there is never more than
+one call under way per board, and never more threads than boards and one.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from easyrider import quality
+from easyrider.devices.board_readings import FastReading, SlowReading
+from easyrider_telemetry.core.pace import CounterRead
+
+_NS = 1_000_000_000
+_LEAST_OVERRUN_NS = 20_000_000
+_SLOW_CALLS = 2
+_BRISK_CALLS = 20
+_RETRY_NS = _NS
+BURST_READS, BURST_SPACING_NS = 300, 2_000_000
+
+
+class Reader(Protocol):
+    """A board as the sampler sees it; every call may block."""
+
+    def fast(self) -> FastReading:
+        """Power, energy, limit."""
+        ...
+
+    def slow(self) -> SlowReading:
+        """Temperature, utilisation and so on."""
+        ...
+
+
+@dataclass(slots=True)
+class Row:
+    """Looks of one tick, by slot. `alone`: one board outside the common lane."""
+
+    tick_ns: int
+    fast: list[tuple[int, FastReading]] = field(default_factory=list)
+    slow: list[tuple[int, SlowReading]] = field(default_factory=list)
+    alone: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    slots: list[int]
+    row: Row
+    todo: list[int]
+    alone: bool = False
+    busy: int | None = None
+    began_ns: int = 0
+
+
+class Sampler:
+    """Reads boards by slot and hands rows out, from its threads, to `hand`; counter bursts to `learn`."""
+
+    def __init__(
+        self,
+        period_s: float,
+        hand: Callable[[Row], None],
+        learn: Callable[[int, list[CounterRead]], None],
+    ) -> None:
+        self.period_ns = round(period_s * _NS)
+        self.overrun_ns = max(_LEAST_OVERRUN_NS, self.period_ns // 4)
+        self.late_ticks = 0
+        self._slow_every = max(1, round(1 / period_s))
+        self._hand, self._learn = hand, learn
+        self._lock = threading.Lock()
+        self._readers: dict[int, Reader] = {}
+        self._learned: set[int] = set()
+        self._retry_ns: dict[int, int] = {}
+        self._slow_calls: dict[int, int] = {}
+        self._common: _Lane | None = None
+        self._alone: dict[int, _Lane] = {}
+        self._epoch_ns = 0
+        self._stopping = False
+
+    def put(self, readers: Mapping[int, Reader]) -> None:
+        """Readers by slot, new or anew; a board under way keeps its lane. The first call starts the thread."""
+        with self._lock:
+            self._readers.update(readers)
+            self._learned -= readers.keys()
+            for slot in readers:
+                self._retry_ns.pop(slot, None)
+            if self._common is None:
+                self._epoch_ns = time.monotonic_ns()
+                self._common = _Lane(slots=[], row=Row(self._epoch_ns), todo=[])
+                self._begin(self._common)
+            lane = self._common
+            lane.slots = sorted({*lane.slots, *readers} - self._alone.keys())
+
+    def stop(self) -> None:
+        """No further look begins. Threads in a call are left to it; they do not keep the process."""
+        self._stopping = True
+
+    def check(self, now_ns: int) -> int | None:
+        """Part a board that holds up the common lane from the others; its slot, or None. Never blocks."""
+        with self._lock:
+            lane = self._common
+            if lane is None or lane.busy is None or now_ns - lane.began_ns < self.overrun_ns:
+                return None
+            slot = lane.busy
+            rest = [other for other in lane.slots if other != slot]
+            fresh = _Lane(slots=rest, row=lane.row, todo=[other for other in lane.todo if other in rest])
+            lane.slots, lane.todo, lane.row, lane.alone = [slot], [], Row(lane.row.tick_ns, alone=True), True
+            self._alone[slot], self._common = lane, fresh
+        self._begin(fresh)
+        return slot
+
+    def next_check_ns(self, now_ns: int) -> int:
+        """The next moment to call `check`: half-way between two ticks, or what an overrun allows."""
+        after_ns = min(self.period_ns // 2, self.overrun_ns + _LEAST_OVERRUN_NS // 4)
+        tick_ns = now_ns - (now_ns - self._epoch_ns) % self.period_ns
+        due_ns = tick_ns + after_ns
+        return due_ns if due_ns > now_ns else due_ns + self.period_ns
+
+    def outstanding_s(self, now_ns: int) -> dict[int, float]:
+        """By slot, how long a call outside the common lane has been under way."""
+        with self._lock:
+            return {
+                slot: (now_ns - lane.began_ns) / _NS
+                for slot, lane in self._alone.items()
+                if lane.busy is not None
+            }
+
+    def apart(self) -> set[int]:
+        """Slots that are read outside the common lane."""
+        with self._lock:
+            return set(self._alone)
+
+    def _begin(self, lane: _Lane) -> None:
+        threading.Thread(target=self._run, args=(lane,), name="nvml", daemon=True).start()
+
+    def _run(self, lane: _Lane) -> None:
+        if lane.todo:  # carries on with the tick of a thread that hangs
+            self._read_todo(lane)
+        while not self._stopping:
+            if lane.alone:
+                self._run_alone(lane)
+                return
+            if unlearned := [slot for slot in lane.slots if slot not in self._learned]:
+                self._burst(lane, unlearned)
+                continue
+            self._next_tick(lane)
+            self._read_todo(lane)
+
+    def _next_tick(self, lane: _Lane) -> None:
+        tick_ns = self._sleep_to_tick(lane.row.tick_ns)
+        with self._lock:
+            lane.row = Row(tick_ns)
+            lane.todo = [slot for slot in lane.slots if self._retry_ns.get(slot, 0) <= tick_ns]
+
+    def _sleep_to_tick(self, last_ns: int) -> int:
+        now_ns = time.monotonic_ns()
+        due_ns = last_ns + self.period_ns
+        if due_ns < now_ns - self.period_ns:  # never hurry to catch up: a tick missed is a gap
+            missed = (now_ns - due_ns) // self.period_ns
+            self.late_ticks += missed
+            due_ns += missed * self.period_ns
+        if due_ns > now_ns:
+            time.sleep((due_ns - now_ns) / _NS)
+        return due_ns
+
+    def _read_todo(self, lane: _Lane) -> None:
+        tick = (lane.row.tick_ns - self._epoch_ns) // self.period_ns
+        while lane.todo:
+            slot = lane.todo[0]
+            if not self._look(lane, slot, wants_slow=tick % self._slow_every == slot % self._slow_every):
+                return
+        self._hand(lane.row)
+
+    def _look(self, lane: _Lane, slot: int, *, wants_slow: bool) -> bool:
+        """One board read; False where meanwhile the others went on without this thread."""
+        reader = self._readers[slot]
+        began_ns = time.monotonic_ns()
+        with self._lock:
+            lane.busy, lane.began_ns = slot, began_ns
+        fast = reader.fast()
+        slow = reader.slow() if wants_slow and fast.code == 0 else None
+        ended_ns = time.monotonic_ns()
+        with self._lock:
+            lane.busy = None
+            self._note(slot, fast, ended_ns)
+            lane.row.fast.append((slot, fast))
+            if slow is not None:
+                lane.row.slow.append((slot, slow))
+            if lane.alone:
+                return False
+            lane.todo.pop(0)
+            calls = self._slow_calls.get(slot, 0) + 1 if ended_ns - began_ns > self.overrun_ns else 0
+            self._slow_calls[slot] = calls
+            if calls >= _SLOW_CALLS:
+                self._part(lane, slot)
+        return True
+
+    def _note(self, slot: int, fast: FastReading, now_ns: int) -> None:
+        """A board that answers nothing is asked once a second, not ten times."""
+        silent = fast.code and fast.power_ok and fast.energy_ok
+        self._retry_ns[slot] = now_ns + _RETRY_NS if silent else 0
+
+    def _part(self, lane: _Lane, slot: int) -> None:
+        lane.slots = [other for other in lane.slots if other != slot]
+        own = _Lane(slots=[slot], row=Row(lane.row.tick_ns, alone=True), todo=[], alone=True)
+        self._alone[slot] = own
+        self._begin(own)
+
+    def _run_alone(self, lane: _Lane) -> None:
+        slot, brisk, looks = lane.slots[0], 0, 0
+        if lane.row.fast:
+            self._hand(lane.row)
+        while not self._stopping and brisk < _BRISK_CALLS:
+            if slot not in self._learned:
+                self._burst(lane, [slot])
+            tick_ns = self._sleep_to_tick(lane.row.tick_ns)
+            lane.row = Row(tick_ns, alone=True)
+            if self._retry_ns.get(slot, 0) > tick_ns:
+                continue
+            began_ns = time.monotonic_ns()
+            self._look(lane, slot, wants_slow=looks % self._slow_every == 0)
+            looks += 1
+            brisk = brisk + 1 if time.monotonic_ns() - began_ns < self.overrun_ns else 0
+            self._hand(lane.row)
+        with self._lock:
+            del self._alone[slot]
+            self._slow_calls[slot] = 0
+            if self._common is not None:
+                self._common.slots = sorted({*self._common.slots, slot})
+
+    def _burst(self, lane: _Lane, slots: list[int]) -> None:
+        """Fast reads of the counters, so that their pace is known before a difference is believed."""
+        reads: dict[int, list[CounterRead]] = {slot: [] for slot in slots}
+        answering = list(slots)
+        next_ns = time.monotonic_ns()
+        for _ in range(BURST_READS):
+            for slot in tuple(answering):
+                with self._lock:
+                    lane.busy, lane.began_ns = slot, time.monotonic_ns()
+                reading = self._readers[slot].fast()
+                with self._lock:
+                    lane.busy = None
+                    if lane.alone and slots != lane.slots:
+                        return  # this one board held up the others, which begin again without it
+                if reading.energy_ok == quality.VALID:
+                    reads[slot].append(
+                        CounterRead(reading.mono_ns, reading.energy_mj, reading.energy_stamp_us)
+                    )
+                else:
+                    answering.remove(slot)
+            if self._stopping or not answering:
+                break
+            next_ns += BURST_SPACING_NS
+            if (pause_ns := next_ns - time.monotonic_ns()) > 0:
+                time.sleep(pause_ns / _NS)
+        for slot in slots:
+            self._learned.add(slot)
+            if reads[slot]:
+                self._learn(slot, reads[slot])

@@ -1,0 +1,36 @@
+"""Settings of the telemetry service."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from easyrider.config import setting
+
+PREFIX = "EASYRIDER_TELEMETRY_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that telemetry reads once at start."""
+
+    node: str = setting(help="this node's id, the same as in the power tree")
+    region: str = setting("local", help="region the node belongs to")
+    tree: str = setting("site", help="id of the rules document")
+    nats_url: str = setting("nats://127.0.0.1:4222", help="address of the bus")
+    seed_file: Path | None = setting(None, help="file with this user's nkey seed")
+    sampling_hz: float = setting(10.0, ge=1, le=10, help="looks at every board per second")
+    frame_s: float = setting(0.1, ge=0.1, le=1, help="time between frames")
+    library: Path | None = setting(None, help="the NVML library, where the linker does not find it")
+    jobs_file: Path | None = setting(None, help="JSON list of this node's jobs, replaced by rename")
+    phase_socket: Path | None = setting(None, help="unix datagram socket that takes phase marks")
+    health_address: str = setting("127.0.0.1:0", help="health and metrics listen here; empty: nowhere")
+    health_file: Path | None = setting(None, help="the bound health address is written there")
+    log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least level of log lines")
+    log_format: Literal["json", "console"] = setting("json", help="form of log lines")
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` where settings do not fit each other."""
+        if self.frame_s * self.sampling_hz < 0.999:
+            raise ValueError(
+                f"frame_s {self.frame_s:g} is shorter than the time between looks, {1 / self.sampling_hz:g} s"
+            )

@@ -1,0 +1,106 @@
+"""Rows of looks become one `NodeFrame`."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from easyrider.columns import pack
+from easyrider.messages import NodeFrame
+from easyrider_telemetry.core.board import Cells, SlowCells
+
+_SAY_GPUS_EVERY_S = 10.0
+_EMPTY = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLoad:
+    """The host beside its boards."""
+
+    cpu_pct: float = 0.0
+    net_rx_bytes_per_s: float = 0.0
+    net_tx_bytes_per_s: float = 0.0
+
+
+@dataclass
+class FrameBuilder:
+    """Collects rows for one node and hands out frames; says the UUIDs when they change and every 10 s."""
+
+    region: str
+    node: str
+    boot_id: str
+    seq: int = 0
+    window_s: float = 0.025
+    refresh_s: float = 0.1
+    _gpus: str = ""
+    _gpus_hash: bytes = hashlib.sha256(b"").digest()[:8]
+    _said_ns: int | None = None
+    _rows: list[tuple[int, list[Cells]]] = field(default_factory=list)
+
+    def set_gpus(self, uuids: Sequence[str]) -> None:
+        """The boards of the following rows, in order. Rows of the boards before are dropped."""
+        self._gpus = ",".join(uuids)
+        self._gpus_hash = hashlib.sha256(self._gpus.encode()).digest()[:8]
+        self._said_ns = None
+        self._rows.clear()
+
+    def add(self, mono_ns: int, cells: list[Cells]) -> None:
+        """One row, read at `mono_ns`."""
+        self._rows.append((mono_ns, cells))
+
+    @property
+    def rows(self) -> int:
+        """Rows that wait for the next frame."""
+        return len(self._rows)
+
+    def build(self, t_ns: int, slow: Sequence[SlowCells] | None, rejected: int, host: HostLoad) -> NodeFrame:
+        """The frame of every row since the last one; `slow` only in those frames that carry slow columns."""
+        rows, self._rows = self._rows, []
+        mono_ns = rows[-1][0]
+        gpus = self._say_gpus(mono_ns)
+        flat = [cells for _, row in rows for cells in row]
+        columns = tuple(zip(*flat, strict=True)) if flat else ((),) * len(Cells._fields)
+        slow_columns = tuple(zip(*slow, strict=True)) if slow else ((),) * len(SlowCells._fields)
+        self.seq += 1
+        return NodeFrame(
+            region=self.region,
+            node=self.node,
+            boot_id=self.boot_id,
+            seq=self.seq,
+            t_ns=t_ns,
+            mono_ns=mono_ns,
+            samples=len(rows),
+            gpu_count=len(rows[-1][1]),
+            gpus=gpus,
+            gpus_hash=self._gpus_hash,
+            window_s=self.window_s,
+            refresh_s=self.refresh_s,
+            before_us=pack("u4", [min((mono_ns - at_ns) // 1000, 0xFFFFFFFF) for at_ns, _ in rows]),
+            power_w=pack("f4", columns[0]),
+            power_ok=bytes(columns[1]),
+            mean_w=pack("f4", columns[2]),
+            mean_ok=bytes(columns[3]),
+            energy_mj=pack("u8", columns[4]),
+            energy_ok=bytes(columns[5]),
+            limit_mw=pack("u4", columns[6]),
+            limit_ok=bytes(columns[7]),
+            age_ms=pack("u2", columns[8]),
+            temperature_c=pack("i2", slow_columns[0]) if slow else _EMPTY,
+            util_pct=bytes(slow_columns[1]),
+            sm_mhz=pack("u2", slow_columns[2]) if slow else _EMPTY,
+            mem_mhz=pack("u2", slow_columns[3]) if slow else _EMPTY,
+            reasons=pack("u8", slow_columns[4]) if slow else _EMPTY,
+            memory_mb=pack("u4", slow_columns[5]) if slow else _EMPTY,
+            mean10_w=pack("f4", slow_columns[6]) if slow else _EMPTY,
+            max10_w=pack("f4", slow_columns[7]) if slow else _EMPTY,
+            slow_ok=bytes(slow_columns[8]),
+            rejected=rejected,
+            cpu_pct=host.cpu_pct,
+            net_rx_bytes_per_s=host.net_rx_bytes_per_s,
+            net_tx_bytes_per_s=host.net_tx_bytes_per_s,
+        )
+
+    def _say_gpus(self, mono_ns: int) -> str:
+        if self._said_ns is not None and mono_ns - self._said_ns < _SAY_GPUS_EVERY_S * 1e9:
+            return ""
+        self._said_ns = mono_ns
+        return self._gpus

@@ -1,0 +1,86 @@
+"""Jobs of this node, told apart from what was told before."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from easyrider.messages import JobEvent
+
+REPEAT_S = 10.0
+Change = Literal["started", "changed", "running", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job and its boards on this node; `started` in Unix s."""
+
+    id: str
+    type_key: str = ""
+    priority_class: str = "normal"
+    tenant: str = ""
+    queue: str = ""
+    gpu_uuids: tuple[str, ...] = ()
+    started: float = 0.0
+
+
+class JobSource(Protocol):
+    """Where jobs come from: a file, a scheduler."""
+
+    def now(self) -> list[Job] | None:
+        """The jobs of this node as of now; None where nothing newer is known than last time."""
+        ...
+
+
+@dataclass
+class JobWatch:
+    """Events out of what a source shows: started, changed, ended, and each running job again every 10 s."""
+
+    region: str
+    node: str
+    boot_id: str
+    _known: dict[str, Job] = field(default_factory=dict)
+    _said_ns: dict[str, int] = field(default_factory=dict)
+
+    def update(
+        self, jobs: Iterable[Job] | None, t_ns: int, mono_ns: int, physical: Callable[[str], str]
+    ) -> list[JobEvent]:
+        """Events as of now. `jobs` None: no news, only what is due again. `physical` maps partitions to boards."""
+        events: list[JobEvent] = []
+        if jobs is not None:
+            now = {job.id: job for job in jobs}
+            events += [self._event(job, "ended", t_ns, mono_ns, physical) for job in self._gone(now)]
+            for job in now.values():
+                before = self._known.get(job.id)
+                if before != job:
+                    change: Change = "started" if before is None else "changed"
+                    events.append(self._event(job, change, t_ns, mono_ns, physical))
+                    self._said_ns[job.id] = mono_ns
+            self._known = now
+            self._said_ns = {job_id: self._said_ns[job_id] for job_id in now}
+        for job in self._known.values():
+            if mono_ns - self._said_ns[job.id] >= REPEAT_S * 1e9:
+                self._said_ns[job.id] = mono_ns
+                events.append(self._event(job, "running", t_ns, mono_ns, physical))
+        return events
+
+    def _gone(self, now: Mapping[str, Job]) -> list[Job]:
+        return [job for job_id, job in self._known.items() if job_id not in now]
+
+    def _event(
+        self, job: Job, change: Change, t_ns: int, mono_ns: int, physical: Callable[[str], str]
+    ) -> JobEvent:
+        return JobEvent(
+            region=self.region,
+            node=self.node,
+            boot_id=self.boot_id,
+            job=job.id,
+            change=change,
+            type_key=job.type_key,
+            priority_class=job.priority_class,
+            tenant=job.tenant,
+            queue=job.queue,
+            gpus=tuple(dict.fromkeys(map(physical, job.gpu_uuids))),
+            started_ns=round(job.started * 1e9),
+            t_ns=t_ns,
+            mono_ns=mono_ns,
+        )

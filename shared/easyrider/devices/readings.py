@@ -1,0 +1,250 @@
+"""What one board shows: a fast group in one call to the driver, and a slow group.
+
+The functions of the unmodified binding are called through its own function pointers, into memory that is
+allocated once: at 10 Hz the binding's wrappers and their exceptions would cost more than the driver.
+"""
+
+import ctypes
+import struct
+import time
+from typing import Any
+
+import pynvml
+
+from easyrider import quality
+from easyrider.devices.board_readings import Abilities, FastReading, SlowReading
+from easyrider.devices.library import Board
+from easyrider.devices.markers import Kind, is_blank
+from easyrider.devices.nvml_errors import DeviceError, named, nvml_errors
+
+_KINDS: tuple[Kind, ...] = ("double", "uint", "ulonglong", "ulonglong", "longlong", "int", "ushort")
+"""NVML's value types by number; unsigned long has 8 bytes where this runs."""
+_FIELDS = (
+    pynvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION,
+    pynvml.NVML_FI_DEV_POWER_INSTANT,
+    pynvml.NVML_FI_DEV_POWER_CURRENT_LIMIT,
+)
+_ENTRY = "IIqqIIQ"  # field, scope, time stamp, latency, type, return code, value
+_WINDOWED_SINCE = 7
+"""Ampere: from this architecture on `nvmlDeviceGetPowerUsage` is a mean of 1 s (but on GA100)."""
+_LACKING = (
+    pynvml.NVML_ERROR_NOT_SUPPORTED,
+    pynvml.NVML_ERROR_FUNCTION_NOT_FOUND,
+    pynvml.NVML_ERROR_INVALID_ARGUMENT,
+)
+"""Answers that say "this board or driver has no such reading"; any other is a fault of the moment."""
+
+
+class _Call:
+    """One function of the library with its result in memory of its own; -1 where the library lacks it."""
+
+    __slots__ = ("_arguments", "_function", "result")
+
+    def __init__(self, name: str, result: Any, *arguments: Any) -> None:
+        self.result = result
+        self._arguments = (*arguments, ctypes.byref(result))
+        try:
+            self._function = pynvml._nvmlGetFunctionPointer(name)
+        except pynvml.NVMLError:
+            self._function = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the library has this function."""
+        return self._function is not None
+
+    def __call__(self) -> int:
+        if self._function is None:
+            return int(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+        return int(self._function(*self._arguments))
+
+
+class BoardReader:
+    """Reads one board. One thread at a time; every call may block for as long as the driver likes."""
+
+    def __init__(self, board: Board) -> None:
+        handle = board.handle
+        self.board = board
+        self.abilities: Abilities | None = None
+        self._values = (pynvml.c_nvmlFieldValue_t * len(_FIELDS))()
+        for entry, field in zip(self._values, _FIELDS, strict=True):
+            entry.fieldId = field
+        self._unpack = struct.Struct("=" + _ENTRY * len(_FIELDS)).unpack_from
+        count = ctypes.c_int(len(_FIELDS))
+        self._fields = _Call("nvmlDeviceGetFieldValues", self._values, handle, count)
+        self._power = _Call("nvmlDeviceGetPowerUsage", ctypes.c_uint(), handle)
+        self._energy = _Call("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong(), handle)
+        self._limit = _Call("nvmlDeviceGetEnforcedPowerLimit", ctypes.c_uint(), handle)
+        self._temperature = _Call("nvmlDeviceGetTemperature", ctypes.c_uint(), handle, ctypes.c_uint(0))
+        self._utilisation = _Call("nvmlDeviceGetUtilizationRates", pynvml.c_nvmlUtilization_t(), handle)
+        sm, memory = ctypes.c_uint(pynvml.NVML_CLOCK_SM), ctypes.c_uint(pynvml.NVML_CLOCK_MEM)
+        self._sm_clock = _Call("nvmlDeviceGetClockInfo", ctypes.c_uint(), handle, sm)
+        self._mem_clock = _Call("nvmlDeviceGetClockInfo", ctypes.c_uint(), handle, memory)
+        self._reasons = _Call("nvmlDeviceGetCurrentClocksEventReasons", ctypes.c_ulonglong(), handle)
+        if not self._reasons.is_there:
+            old = "nvmlDeviceGetCurrentClocksThrottleReasons"
+            self._reasons = _Call(old, ctypes.c_ulonglong(), handle)
+        self._memory = _Call("nvmlDeviceGetMemoryInfo", pynvml.c_nvmlMemory_t(), handle)
+
+    def probe(self) -> Abilities:
+        """The board's abilities, asked anew; the readings use them from now on.
+
+        Raises the `DeviceError` of a board that does not answer now: nothing is concluded from that.
+        """
+        code = self._fields()
+        entries = self._unpack(self._values)
+        codes = {field: code or entries[7 * i + 5] for i, field in enumerate(_FIELDS)}
+        missing: list[tuple[str, int]] = []
+
+        def way(name: str, field: int, call: _Call, first: str, second: str) -> Any:
+            if codes[field] == 0:
+                return first
+            refused = call()
+            if refused == 0:
+                return second
+            missing.append((name, refused))
+            return None
+
+        energy = way("energy", _FIELDS[0], self._energy, "field", "call")
+        power = way("power", _FIELDS[1], self._power, "instant", "usage")
+        limit = way("limit", _FIELDS[2], self._limit, "field", "call")
+        window_s = _window_s(self.board, power)
+        abilities = Abilities(
+            power=power, energy=energy, limit=limit, window_s=window_s, missing=tuple(missing)
+        )
+        for _, refused in missing:
+            if refused not in _LACKING:  # a fault, not the board's nature: it may answer next time
+                raise named(self.board.uuid, refused)
+        self.abilities = abilities
+        return abilities
+
+    def fast(self) -> FastReading:
+        """Power, energy and enforced limit: one call on a board that has the fields."""
+        if self.abilities is None:
+            try:
+                self.probe()
+            except DeviceError as fault:
+                return _nothing(fault.code)
+        abilities = self.abilities
+        assert abilities is not None
+        code = 0
+        entries = self._unpack(self._values)
+        if "field" in (abilities.energy, abilities.limit) or abilities.power == "instant":
+            code = self._fields()
+            entries = self._unpack(self._values)
+        if code:
+            return _nothing(code)
+        energy_mj, energy_ok, energy_stamp_us, energy_code = self._cell(
+            entries[0:7], abilities.energy == "field", self._energy if abilities.energy == "call" else None
+        )
+        power_mw, power_ok, power_stamp_us, power_code = self._cell(
+            entries[7:14], abilities.power == "instant", self._power if abilities.power == "usage" else None
+        )
+        limit_mw, limit_ok, _, limit_code = self._cell(
+            entries[14:21], abilities.limit == "field", self._limit if abilities.limit == "call" else None
+        )
+        return FastReading(
+            time.monotonic_ns(),
+            power_mw / 1000.0,
+            power_ok,
+            power_stamp_us,
+            int(energy_mj),
+            energy_ok,
+            energy_stamp_us,
+            int(limit_mw),
+            limit_ok,
+            energy_code or power_code or limit_code,
+        )
+
+    def energy(self) -> tuple[int, int, int] | None:
+        """(CLOCK_MONOTONIC ns, mJ, driver's Unix us or 0): the counter alone, for learning its pace."""
+        reading = self.fast()
+        if reading.energy_ok != quality.VALID:
+            return None
+        return reading.mono_ns, reading.energy_mj, reading.energy_stamp_us
+
+    def slow(self) -> SlowReading:
+        """Temperature, utilisation, clocks, reasons and memory: six calls, so once a second at most."""
+        codes = (
+            self._temperature(),
+            self._utilisation(),
+            self._sm_clock(),
+            self._mem_clock(),
+            self._reasons(),
+            self._memory(),
+        )
+        mono_ns = time.monotonic_ns()
+        code = max(codes)
+        if code:
+            return SlowReading(mono_ns, 0, 0, 0, 0, 0, 0, quality.MISSING, code)
+        values = (
+            self._temperature.result.value,
+            self._utilisation.result.gpu,
+            self._sm_clock.result.value,
+            self._mem_clock.result.value,
+        )
+        ok = quality.BLANK if any(is_blank(value, "uint") for value in values) else quality.VALID
+        if ok != quality.VALID:
+            return SlowReading(mono_ns, 0, 0, 0, 0, 0, 0, ok, 0)
+        temperature_c = ctypes.c_int(values[0]).value  # the binding's unsigned, the sensor's signed
+        memory_mb = int(self._memory.result.used) >> 20
+        return SlowReading(
+            mono_ns,
+            temperature_c,
+            values[1],
+            values[2],
+            values[3],
+            self._reasons.result.value,
+            memory_mb,
+            ok,
+            0,
+        )
+
+    @staticmethod
+    def _cell(entry: tuple[int, ...], is_field: bool, call: _Call | None) -> tuple[float, int, int, int]:
+        """(value, ok, stamp in us, code) of one reading, by field, by call, or not given at all."""
+        if is_field:
+            _, _, stamp_us, _, kind_number, code, raw = entry
+            if code:
+                return 0, quality.MISSING, 0, code
+            kind = _KINDS[kind_number] if kind_number < len(_KINDS) else "ulonglong"
+            value = _typed(raw, kind)
+            if is_blank(value, kind):
+                return 0, quality.BLANK, stamp_us, 0
+            return value, quality.VALID, stamp_us, 0
+        if call is None:
+            return 0, quality.MISSING, 0, 0
+        code = call()
+        if code:
+            return 0, quality.MISSING, 0, code
+        value = call.result.value
+        if is_blank(value, "ulonglong" if isinstance(call.result, ctypes.c_ulonglong) else "uint"):
+            return 0, quality.BLANK, 0, 0
+        return value, quality.VALID, 0, 0
+
+
+def _nothing(code: int) -> FastReading:
+    missing = quality.MISSING
+    return FastReading(time.monotonic_ns(), 0.0, missing, 0, 0, missing, 0, 0, missing, code)
+
+
+def _typed(raw: int, kind: Kind) -> float:
+    if kind in ("uint", "ulonglong", "ushort"):
+        return raw & {"uint": 0xFFFFFFFF, "ushort": 0xFFFF}.get(kind, 0xFFFFFFFFFFFFFFFF)
+    data = raw.to_bytes(8, "little")
+    code = {"double": "<d", "longlong": "<q", "int": "<i"}[kind]
+    return float(struct.unpack_from(code, data)[0]) if kind == "double" else struct.unpack_from(code, data)[0]
+
+
+def _window_s(board: Board, power: str | None) -> float:
+    """How far the power reading looks back, in s: 0.025 where it is instant, 1 where it is a mean."""
+    if power != "usage":
+        return 0.025
+    try:
+        with nvml_errors(board.uuid):
+            architecture = int(pynvml.nvmlDeviceGetArchitecture(board.handle))
+            name = str(pynvml.nvmlDeviceGetName(board.handle))
+    except DeviceError:
+        return 1.0  # the longer one: nobody may believe in a faster sensor than there is
+    is_ga100 = "A100" in name or "A30" in name or "A800" in name
+    return 1.0 if architecture >= _WINDOWED_SINCE and not is_ga100 else 0.025
