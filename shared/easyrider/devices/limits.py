@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pynvml
 
 from easyrider.devices.library import Board
-from easyrider.devices.nvml_errors import nvml_errors
+from easyrider.devices.nvml_errors import NotSupported, nvml_errors
 from easyrider.units import from_milli, milli
 
 
@@ -18,6 +18,7 @@ class LimitReading:
     default_w: float
     requested_w: float
     enforced_w: float
+    settable: bool  # false: the board has no limit of its own to set; `requested_w` is then the enforced one
 
 
 def read_limits(board: Board) -> LimitReading:
@@ -25,15 +26,24 @@ def read_limits(board: Board) -> LimitReading:
     with nvml_errors(board.uuid):
         min_mw, max_mw = pynvml.nvmlDeviceGetPowerManagementLimitConstraints(board.handle)
         default_mw = pynvml.nvmlDeviceGetPowerManagementDefaultLimit(board.handle)
-        requested_mw = pynvml.nvmlDeviceGetPowerManagementLimit(board.handle)
         enforced_mw = pynvml.nvmlDeviceGetEnforcedPowerLimit(board.handle)
+    requested_mw = _requested_mw(board)
     return LimitReading(
         min_w=from_milli(min_mw),
         max_w=from_milli(max_mw),
         default_w=from_milli(default_mw),
-        requested_w=from_milli(requested_mw),
+        requested_w=from_milli(enforced_mw if requested_mw is None else requested_mw),
         enforced_w=from_milli(enforced_mw),
+        settable=requested_mw is not None,
     )
+
+
+def _requested_mw(board: Board) -> int | None:
+    try:
+        with nvml_errors(board.uuid):
+            return int(pynvml.nvmlDeviceGetPowerManagementLimit(board.handle))
+    except NotSupported:
+        return None
 
 
 def read_range_w(board: Board) -> tuple[float, float]:

@@ -1,0 +1,128 @@
+"""A command from its bytes to its ack: fenced, stored, written lowers first, read back."""
+
+from collections.abc import Iterable
+
+from easyrider import wire
+from easyrider.messages import ExitGrant, Hold, LimitAck, SetLimits
+from easyrider_guardian.adapters.clocks import boot_ns
+from easyrider_guardian.core import fence, report, transitions, vector
+from easyrider_guardian.core.orders import Order
+from easyrider_guardian.core.vector import Entry
+from easyrider_guardian.node import Node, needed
+from easyrider_guardian.restoring import restore
+
+KINDS = (SetLimits, Hold, ExitGrant)
+
+
+def obey(node: Node, data: bytes) -> LimitAck:
+    """The answer to the command in `data`. Raises `MalformedMessage`: counted by the caller, nothing changes."""
+    command = wire.decode(data, KINDS)
+    assert isinstance(command, SetLimits | Hold | ExitGrant)
+    if isinstance(command, SetLimits):
+        # Looking takes time: the fence is asked after it, and again by every write.
+        node.crew.look_now()
+    node.absorb()
+    now_ns = boot_ns()
+    lease = fence.judge(command, node.standing, node.terms, node.minter, now_ns)
+    if isinstance(lease, fence.Refusal):
+        return _ack(node, command, lease.reason, False, {})
+    if isinstance(command, SetLimits):
+        return _set_limits(node, command, lease, now_ns)
+    if isinstance(command, ExitGrant):
+        return _exit(node, command, lease)
+    stored = node.keep(transitions.granted(node.standing, command, lease))
+    return _ack(node, command, None if stored else "cannot_store", True, {})
+
+
+def _set_limits(node: Node, command: SetLimits, lease: fence.Lease, now_ns: int) -> LimitAck:
+    if len({limit.uuid for limit in command.limits}) != len(command.limits):
+        return _ack(node, command, "duplicate_gpu", False, {})
+    readings = node.readings(now_ns)
+    entries = vector.weigh(
+        command.limits,
+        readings,
+        node.last_enforced_w(),
+        {uuid: held.present_w for uuid, held in node.standing.controlled.items()},
+        node.unwritable(now_ns),
+        node.quarantined(),
+    )
+    found = transitions.first_found(needed(node.baselines), entries, readings)
+    if found and found != node.baselines:
+        if not node.keeper.keep_baselines(found):
+            # Nothing may be written that could not be put back.
+            return _ack(node, command, "cannot_store", False, {})
+        node.baselines = found
+    before = node.standing
+    stored = node.keep(transitions.held(transitions.granted(before, command, lease), entries))
+    refusals = _write(node, command, lease, entries, stored)
+    unraised = [entry.uuid for entry in entries if entry.raises and entry.uuid in refusals]
+    node.standing = transitions.not_raised(node.standing, before, unraised)
+    return _ack(node, command, None if stored else "cannot_store", True, refusals)
+
+
+def _write(
+    node: Node, command: SetLimits, lease: fence.Lease, entries: Iterable[Entry], stored: bool
+) -> dict[str, str]:
+    """Lowers, verified, then raises; why a board does not hold what was asked, by UUID."""
+    refusals = {entry.uuid: entry.refused for entry in entries if entry.refused is not None}
+    lowers = [entry for entry in entries if entry.lowers]
+    raises = [entry for entry in entries if entry.raises]
+    fallen = node.carry_out((_order(node, command, lease, entry) for entry in lowers), boot_ns())
+    open_lower = any(entry.open_lower for entry in entries)
+    for uuid, outcome in fallen.items():
+        if outcome.problem is not None:
+            refusals[uuid], open_lower = outcome.problem, True
+    if open_lower or not stored:
+        why = "lower_unverified" if open_lower else "cannot_store"
+        return refusals | {entry.uuid: why for entry in raises}
+    risen = node.carry_out((_order(node, command, lease, entry) for entry in raises), boot_ns())
+    problems = {uuid: outcome.problem for uuid, outcome in risen.items() if outcome.problem is not None}
+    return refusals | problems
+
+
+def _order(node: Node, command: SetLimits, lease: fence.Lease, entry: Entry) -> Order:
+    assert entry.limit_w is not None
+
+    def permit(now_ns: int) -> str | None:
+        if fence.late(lease, now_ns):
+            return "stale_nonce"
+        standing = node.standing  # read once: another thread asks
+        newest = (standing.epoch, standing.seq) == (command.epoch, command.seq)
+        return None if newest else "superseded"
+
+    return Order(
+        uuid=entry.uuid,
+        limit_w=entry.limit_w,
+        raises=entry.raises,
+        cause="command",
+        epoch=command.epoch,
+        seq=command.seq,
+        mint_ns=lease.mint_ns,
+        ttl_s=command.ttl_s,
+        permit=permit,
+    )
+
+
+def _exit(node: Node, command: ExitGrant, lease: fence.Lease) -> LimitAck:
+    stored = node.keep(transitions.granted(node.standing, command, lease))
+    uuids = command.gpus or tuple(needed(node.baselines))
+    refusals = restore(
+        node, uuids, "exit", lambda now_ns: "stale_nonce" if fence.late(lease, now_ns) else None
+    )
+    return _ack(node, command, None if stored else "cannot_store", True, refusals)
+
+
+def _ack(
+    node: Node, command: fence.Command, refused: str | None, accepted: bool, refusals: dict[str, str]
+) -> LimitAck:
+    now_ns = boot_ns()
+    return report.limit_ack(
+        command,
+        node.standing,
+        node.terms,
+        node.boards(now_ns),
+        refused,
+        accepted,
+        refusals,
+        node.moment(now_ns),
+    )

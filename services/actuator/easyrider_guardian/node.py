@@ -1,0 +1,236 @@
+"""What one guardian holds in its hands: its standing, its boards, and the way to write to them. One thread."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from easyrider import log
+from easyrider.units import nanoseconds
+from easyrider_guardian.adapters.clocks import mono_ns, wall_ns
+from easyrider_guardian.adapters.crew import Crew
+from easyrider_guardian.adapters.keeper import Keeper
+from easyrider_guardian.core import repair
+from easyrider_guardian.core.nonces import Minter
+from easyrider_guardian.core.orders import Look, Order, Outcome
+from easyrider_guardian.core.records import Baseline, Holding, Reading, Standing, Terms
+from easyrider_guardian.core.report import Known, Moment
+
+FRESH_S = 1.5
+MINT_EVERY_S = 1.0
+
+
+@dataclass(slots=True)
+class View:
+    """One board as it was seen last."""
+
+    index: int = 0
+    seen: Reading | None = None
+    seen_ns: int = 0
+    fault: str | None = None
+    record: repair.Record = field(default_factory=repair.Record)
+
+
+class Node:
+    """The guardian's state. `baselines` None: unarmed, so that nothing may be written."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        minter: Minter,
+        crew: Crew,
+        keeper: Keeper,
+        standing: Standing,
+        baselines: dict[str, Baseline] | None,
+    ) -> None:
+        self.terms, self.minter, self.crew, self.keeper = terms, minter, crew, keeper
+        self.standing, self.baselines = standing, baselines
+        self.views: dict[str, View] = {}
+        self.faulty: dict[int, str] = {}  # boards by index whose last look failed
+        self.stored = True
+        self.leaving: str | None = None
+        self._nonce, self._minted_ns = 0, -nanoseconds(MINT_EVERY_S)
+        self._log = log.get("guardian")
+
+    @property
+    def armed(self) -> bool:
+        """Whether anything may be written, and the dead-man runs."""
+        return self.baselines is not None
+
+    def nonce(self, now_ns: int) -> int:
+        """The nonce of this second."""
+        if now_ns - self._minted_ns >= nanoseconds(MINT_EVERY_S):
+            self._nonce, self._minted_ns = self.minter.mint(now_ns), now_ns
+        return self._nonce
+
+    def moment(self, now_ns: int) -> Moment:
+        """For a message said now."""
+        return Moment(t_ns=wall_ns(), mono_ns=mono_ns(), nonce=self.nonce(now_ns))
+
+    def keep(self, standing: Standing) -> bool:
+        """Take a standing and store it; False: it is not on disk, so limits may only fall."""
+        self.standing = standing
+        self.stored = self.keeper.keep(standing)
+        return self.stored
+
+    def absorb(self) -> None:
+        """Take in what the boards told."""
+        for told in self.crew.drain():
+            if isinstance(told, Look):
+                self._looked(told)
+            else:
+                self._wrote(told)
+
+    def readings(self, now_ns: int) -> dict[str, Reading | None]:
+        """Every known board with its reading, None where there is no fresh one."""
+        seen = sorted(self.views, key=lambda uuid: self.views[uuid].index)
+        known = dict.fromkeys([*seen, *self.standing.holdings, *needed(self.baselines)])
+        return {uuid: self.reading(uuid, now_ns) for uuid in known}
+
+    def reading(self, uuid: str, now_ns: int) -> Reading | None:
+        """The fresh reading of a board, if there is one."""
+        view = self.views.get(uuid)
+        if view is None or view.fault is not None or now_ns - view.seen_ns > nanoseconds(FRESH_S):
+            return None
+        return view.seen
+
+    def boards(self, now_ns: int) -> dict[str, Known]:
+        """Every known board, for messages."""
+        return {
+            uuid: Known(uuid=uuid, reading=reading, last=self._last(uuid), settable=self._settable(uuid))
+            for uuid, reading in self.readings(now_ns).items()
+        }
+
+    def last_enforced_w(self) -> dict[str, float]:
+        """The last enforced limit seen of each board, however old."""
+        return {uuid: view.seen.enforced_w for uuid, view in self.views.items() if view.seen is not None}
+
+    def record(self, uuid: str) -> repair.Record:
+        """How the board took its writes."""
+        return self.views[uuid].record if uuid in self.views else repair.Record()
+
+    def tried(self, uuid: str, now_ns: int) -> None:
+        """A write to this board begins."""
+        if uuid in self.views:
+            self.views[uuid].record = replace(self.views[uuid].record, tried_ns=now_ns)
+
+    def unwritable(self, now_ns: int) -> dict[str, str]:
+        """Boards that take no limit now, and why. Without permission one board is tried, once a minute."""
+        denied = [view.record for view in self.views.values() if view.record.blocked == "no_permission"]
+        resting = any(not record.rested(now_ns) for record in denied)
+        found: dict[str, str] = {}
+        for uuid, view in self.views.items():
+            if view.record.blocked == "not_supported":
+                found[uuid] = "not_supported"
+            elif denied and (resting or view.record is not denied[0]):
+                found[uuid] = "no_permission"
+            elif view.record.quarantined and not view.record.rested(now_ns):
+                found[uuid] = "quarantined"
+        return found
+
+    def quarantined(self) -> frozenset[str]:
+        """Boards that may only fall."""
+        return frozenset(uuid for uuid, view in self.views.items() if view.record.quarantined)
+
+    def order(
+        self,
+        uuid: str,
+        limit_w: float,
+        raises: bool,
+        cause: repair.Cause,
+        permit: Callable[[int], str | None],
+    ) -> Order:
+        """A write under the present standing."""
+        standing = self.standing
+        return Order(
+            uuid=uuid,
+            limit_w=round(limit_w, 3),
+            raises=raises,
+            cause=cause,
+            epoch=standing.epoch,
+            seq=standing.seq,
+            mint_ns=standing.grant_ns,
+            ttl_s=standing.ttl_s,
+            permit=permit,
+        )
+
+    def still_held(self, uuid: str) -> Callable[[int], str | None]:
+        """A permit that ends when something else is asked of the board."""
+        held = self.standing.holdings.get(uuid)
+        return lambda _now_ns: None if self.standing.holdings.get(uuid) == held else "superseded"
+
+    def carry_out(self, orders: Iterable[Order], now_ns: int) -> dict[str, Outcome]:
+        """Writes side by side, waited for within a deadline, and taken in."""
+        orders = list(orders)
+        for order in orders:
+            self.tried(order.uuid, now_ns)
+        outcomes = self.crew.carry_out(orders)
+        self.absorb()
+        return outcomes
+
+    def _looked(self, look: Look) -> None:
+        if look.fault is None:
+            self.faulty.pop(look.index, None)
+        else:
+            self.faulty[look.index] = look.fault
+        if look.uuid is None:
+            return
+        view = self.views.setdefault(look.uuid, View())
+        view.index, view.fault = look.index, look.fault
+        if look.reading is None:
+            log.bounded(self._log, look.uuid, 60).warning(
+                "a board does not answer", gpu=look.uuid, fault=look.fault
+            )
+            return
+        view.seen, view.seen_ns = look.reading, look.at_ns
+        if not look.reading.settable:
+            view.record = replace(view.record, blocked="not_supported")
+        self._adopt(look.uuid, look.reading)
+
+    def _adopt(self, uuid: str, reading: Reading) -> None:
+        """Armed with damaged files: nobody knows what was written, so every board is under the dead-man."""
+        if self.baselines == {} and uuid not in self.standing.holdings:
+            self.standing = self.standing.with_holdings(
+                {uuid: Holding(present_w=reading.highest_w, fallback_w=None)}
+            )
+
+    def _wrote(self, outcome: Outcome) -> None:
+        order = outcome.order
+        view = self.views.setdefault(order.uuid, View())
+        if outcome.reading is not None:
+            view.seen, view.seen_ns, view.fault = outcome.reading, outcome.at_ns, None
+        if outcome.refused is not None:
+            return
+        if outcome.fault == "no_permission":
+            view.record = replace(view.record, blocked="no_permission", tried_ns=outcome.at_ns)
+            log.bounded(self._log, "permission", 60).error(
+                "no permission to set limits: monitoring only; the unit easyrider-guardian needs CAP_SYS_ADMIN"
+            )
+            return
+        if outcome.fault == "not_supported":
+            view.record = replace(view.record, blocked="not_supported")
+            return
+        before = view.record
+        view.record = repair.took(before, outcome.verified, outcome.at_ns)
+        self._log.info(
+            "limit written" if outcome.verified else "limit not verified",
+            gpu=order.uuid,
+            cause=order.cause,
+            limit_w=order.limit_w,
+            enforced_w=None if outcome.reading is None else outcome.reading.enforced_w,
+            epoch=order.epoch,
+            seq=order.seq,
+            fault=outcome.fault,
+        )
+        if view.record.quarantined and not before.quarantined:
+            self._log.error("three writes in a row had no effect: the board may only fall", gpu=order.uuid)
+
+    def _last(self, uuid: str) -> Reading | None:
+        return self.views[uuid].seen if uuid in self.views else None
+
+    def _settable(self, uuid: str) -> bool:
+        record = self.record(uuid)
+        return record.blocked is None and not record.quarantined and uuid in self.views
+
+
+def needed(baselines: Mapping[str, Baseline] | None) -> Mapping[str, Baseline]:
+    """The baselines of an armed node, none of an unarmed one."""
+    return {} if baselines is None else baselines
