@@ -72,7 +72,7 @@ class Instrument:
         self._words = [0] * LENGTH
         self._server: ModbusTcpServer | None = None
         self.port = meter.port
-        self._latch(0.0)
+        self._latch(float(plant.domains.wall_w[self._domain]))
 
     def see(self) -> None:
         """Take in the plant's last step."""

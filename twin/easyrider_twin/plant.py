@@ -27,6 +27,7 @@ class Plant:
         self.bound = np.zeros(self.layout.gpus, dtype=np.bool_)
         self.clock_share = np.ones(self.layout.gpus)
         """Draw at full effort over natural draw: what the clocks follow."""
+        self.domains.load(self.power_w, 0.0, 0.0)
 
     @property
     def t_s(self) -> float:
