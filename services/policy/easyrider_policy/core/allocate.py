@@ -1,0 +1,92 @@
+"""Watts per board of every job: least weighted slowdown under nested budgets, with a certificate of the gap."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core import curves
+from easyrider_policy.core.prices import path_prices
+from easyrider_policy.core.problem import Problem
+from easyrider_policy.core.repair import repaired
+from easyrider_policy.core.sweeps import swept
+from easyrider_policy.core.tally import tally
+from easyrider_policy.core.weights import on_domains
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+GOOD_ENOUGH = 0.005
+SWEEPS = 10
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Allocation:
+    """`watts` (J,) per board; `own_price` (D,): weighted boards' worth of speed one more wall watt there buys.
+
+    `gap`: certified share of the lost work between this and the optimum; `hard_binds` (D,): the hard limit
+    and not the target is the smaller budget.
+    """
+
+    watts: Floats
+    own_price: Floats
+    hard_binds: Bools
+    gap: float
+
+
+def allocate(problem: Problem) -> Allocation:
+    """The best watts found. The floors must fit the budgets."""
+    budget_w, hard_binds = _single_budget(problem)
+    leaf_cost = problem.loads.at_leaf * problem.duty[problem.layout.leaf_job]
+    guess = path_prices(problem, budget_w, leaf_cost)
+    if not guess.own.any():
+        watts = repaired(problem, problem.top_w, fills=0)
+        return Allocation(watts=watts, own_price=guess.own, hard_binds=hard_binds, gap=0.0)
+    own = guess.own
+    cost = _cost(problem, own)
+    watts = repaired(problem, at_cost(problem, cost))
+    gap = _gap(problem, watts, own, cost, budget_w)
+    if gap > GOOD_ENOUGH:
+        own2, cost2 = swept(problem, own, cost, budget_w, SWEEPS)
+        watts2 = repaired(problem, at_cost(problem, cost2))
+        if problem.value(watts2) > problem.value(watts):
+            watts, own = watts2, own2
+        gap = min(
+            _gap(problem, watts, own2, cost2, budget_w), _gap(problem, watts, guess.own, cost, budget_w)
+        )
+    return Allocation(watts=watts, own_price=own, hard_binds=hard_binds, gap=gap)
+
+
+def at_cost(problem: Problem, cost: Floats) -> Floats:
+    """Watts per board (J,) each job takes when a watt on each of its boards costs `cost` (J,)."""
+    worth = np.maximum(problem.layout.weight * problem.boards, 1e-9)
+    log_marginal = np.log(np.maximum(cost * problem.peak_w / worth, 1e-12))
+    watts = problem.peak_w * curves.share_at(log_marginal, problem.busy)
+    watts = np.where(cost > 0, watts, problem.top_w)
+    result: Floats = np.clip(watts, problem.floor_w, problem.top_w)
+    return result
+
+
+def _cost(problem: Problem, own: Floats) -> Floats:
+    layout = problem.layout
+    weighed = own[layout.pair_domain] * problem.loads.normal * problem.duty[layout.pair_job]
+    return tally(layout.pair_job, weighed, layout.job_count)
+
+
+def _single_budget(problem: Problem) -> tuple[Floats, Bools]:
+    """Both limits in watts of the target, the smaller of them, and where that is the hard one."""
+    drawn, held = problem.drawn_w(problem.top_w), problem.held_w(problem.top_w)
+    hard_w = problem.hard_w * np.where(held > 0, drawn / np.where(held > 0, held, 1.0), 1.0)
+    floor_w = on_domains(problem.layout, problem.loads.normal, problem.floor_w * problem.duty)
+    budget_w = np.maximum(np.minimum(problem.target_w, hard_w), floor_w)
+    return budget_w, hard_w < problem.target_w
+
+
+def _gap(problem: Problem, watts: Floats, own: Floats, cost: Floats, budget_w: Floats) -> float:
+    """(bound - value) / (most - bound), bound being the Lagrangian of these prices."""
+    best = at_cost(problem, cost)
+    bound = problem.value(best) - float(cost @ best) + float(own @ budget_w)
+    most, value = problem.most(), problem.value(watts)
+    bound = min(bound, most)
+    lost = max(most - bound, 1e-9 * max(most, 1.0))
+    return max(0.0, bound - value) / lost

@@ -1,0 +1,65 @@
+"""Wall watts that are left for the jobs below each domain, once for what is drawn and once for what could be."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.observe import UNREAD_S, Observation
+from easyrider_policy.core.records import Situation
+from easyrider_policy.core.tally import tally
+from easyrider_policy.core.walls import Walls
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+REACTIVE_SHARE = 0.01
+"""Of the target, kept free while forecasts are not to be trusted."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Budgets:
+    """(D,) wall watts for steered jobs."""
+
+    target_w: Floats
+    hard_w: Floats
+
+
+def budgets(
+    observation: Observation,
+    walls: Walls,
+    situation: Situation,
+    ours: Bools,
+    penalty_w: Floats,
+    reactive: bool,
+) -> Budgets:
+    """What limits leave after everything that is not a steered job. `ours` (G,): boards of steered jobs."""
+    fleet, layout = observation.layout.fleet, observation.layout
+    idle = situation.steered & (layout.job_of < 0)
+    fallback_w = fleet.fallback_w[fleet.gpu_node]
+    armed_w = np.maximum(fleet.min_w, fallback_w) * observation.overshoot.counted
+    could_w = np.where(ours, 0.0, np.where(idle, armed_w, situation.counted_w))
+    likely_w = np.where(ours, 0.0, _likely_w(observation, layout, situation.counted_w))
+    margin_w = REACTIVE_SHARE * situation.target_w if reactive else 0.0
+    standing_w = walls.standing_w(situation.unmanaged_target_w)
+    others_w = fleet.weights.normal(fleet.overhead_slope * _per_node(layout, likely_w))
+    hard_w = situation.hard_w - fleet.margin_w - fleet.worst_fixed_w - situation.unmanaged_hard_w
+    return Budgets(
+        target_w=situation.target_w - margin_w - penalty_w - standing_w - others_w,
+        hard_w=hard_w - fleet.worst_wall_w(could_w),
+    )
+
+
+def _likely_w(observation: Observation, layout: Layout, counted_w: Floats) -> Floats:
+    """What boards outside our hands draw at most: their job's peak or their own draw, if somebody reads them."""
+    likely_w = observation.gpu_w
+    if layout.job_count:
+        in_job = layout.job_of >= 0
+        likely_w = np.where(in_job, np.fmax(likely_w, observation.peaks.peak_w[layout.job_of]), likely_w)
+    unread = ~(observation.unread_s <= UNREAD_S)
+    return np.where(unread, counted_w, likely_w)
+
+
+def _per_node(layout: Layout, gpu_w: Floats) -> Floats:
+    return tally(layout.fleet.gpu_node, gpu_w, len(layout.fleet.nodes))

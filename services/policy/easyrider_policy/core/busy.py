@@ -1,0 +1,51 @@
+"""Which share of its time a job computes at full draw, as if it were not limited."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core import curves
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+SAMPLES: Final = 600
+NEAR_PEAK: Final = 0.8
+ENOUGH: Final = 120
+_STILL: Final = 0.8 / (curves.BUSY_CLASSES - 1)
+
+
+class Busy:
+    """A ring of a minute of 100 ms means per job; `share` (J,) and its `classes`, all busy until 12 s are seen."""
+
+    def __init__(self, jobs: int) -> None:
+        self.ring = np.full((SAMPLES, jobs), np.nan, dtype=np.float32)
+        self.at = 0
+        self.share = np.ones(jobs)
+        self.classes: Ints = np.full(jobs, curves.BUSY_CLASSES - 1, dtype=np.int64)
+
+    def add(self, sample_w: Floats, hidden: Bools) -> None:
+        """Take samples (k, J), NaN where missing; hidden ones count as full draw."""
+        rows = (self.at + np.arange(len(sample_w))) % SAMPLES
+        self.ring[rows] = np.where(hidden, np.inf, sample_w)
+        self.at = int(rows[-1] + 1) % SAMPLES
+
+    def settle(self, peak_w: Floats, limit_w: Floats) -> None:
+        """Work the shares out anew; a limit below the peak stretches computing, which is undone."""
+        seen = np.isfinite(self.ring) | (self.ring == np.inf)
+        count = seen.sum(axis=0)
+        near = (self.ring > (NEAR_PEAK * peak_w).astype(np.float32)).sum(axis=0)
+        raw = np.where(count >= ENOUGH, near / np.maximum(count, 1), 1.0)
+        natural = curves.natural_busy(raw, np.minimum(1.0, limit_w / peak_w))
+        moved = np.abs(natural - self.share) > _STILL
+        if moved.any():
+            self.share = np.where(moved, natural, self.share)
+            self.classes = curves.busy_class(self.share)
+
+    def reset(self, job: int) -> None:
+        """The job is another one now."""
+        self.ring[:, job] = np.nan
+        self.share[job] = 1.0
+        self.classes[job] = curves.BUSY_CLASSES - 1

@@ -1,0 +1,200 @@
+"""What the planner sees of the jobs by itself: peaks, busy shares, stalls, duty and overshoot.
+
+A minute of 100 ms means per job, from energy differences, averaged over the job's boards. It runs with no
+forecaster; a forecast refines it. Nothing here survives a start event: another job, another history.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.busy import Busy
+from easyrider_policy.core.duty import Duty
+from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.overshoot import Overshoot
+from easyrider_policy.core.peaks import Peaks
+from easyrider_policy.core.stalls import Stalls
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+STEP_S: Final = 0.1
+HIDING_SHARE: Final = 0.965
+"""A sample above this share of its limit is hidden by it."""
+FLAGGED_SHARE: Final = 0.90
+"""The same where the boards themselves say that a power cap slows them: their sensors may read low."""
+STILL_S: Final = 1.5
+UNREAD_S: Final = 3.0
+"""A board not read for longer is not where it was."""
+_SECOND: Final = 10
+
+
+class Observation:
+    """Everything seen of one layout's jobs and boards. Feed it with `add`; the planner only reads."""
+
+    def __init__(self, layout: Layout) -> None:
+        jobs, boards = layout.job_count, len(layout.fleet.gpus)
+        self.layout = layout
+        self.peaks = Peaks(layout.max_w.copy(), layout.known_peak_w)
+        self.busy = Busy(jobs)
+        self.stalls = Stalls(jobs)
+        self.duty = Duty(jobs)
+        self.overshoot = Overshoot(boards)
+        self.gpu_w = np.full(boards, np.nan)  # last good 100 ms mean
+        self.unread_s = np.full(boards, np.inf)
+        self.draw_w = np.full(jobs, np.nan)  # mean per board over the newest samples
+        self.limit_w = np.full(boards, np.nan)
+        self.still_s = np.zeros(boards)  # how long each limit has stood still
+        self.samples = 0
+        self._second = np.zeros((_SECOND, jobs))
+
+    def add(self, now_s: float, mean_w: Floats, limit_w: Floats, capped: Bools | None = None) -> Ints:
+        """Take 100 ms means (k, G) of boards, NaN where missing, k at most 10, ending at `now_s`; the jobs that woke.
+
+        `limit_w` (G,) is enforced now (NaN unknown); `capped` (G,): the board says that a power cap slows it.
+        """
+        layout = self.layout
+        span_s = len(mean_w) * STEP_S
+        self._note_boards(mean_w, limit_w, span_s)
+        if not layout.job_count:
+            return np.zeros(0, dtype=np.int64)
+        sample_w = self._per_job(mean_w)
+        cap_w = self._job_limit(limit_w)
+        flagged = np.zeros(layout.job_count, dtype=np.bool_)
+        if capped is not None and capped.any():
+            flagged = np.asarray(np.logical_or.reduceat(capped[layout.seat], layout.job_start))
+        near = np.where(flagged, FLAGGED_SHARE, HIDING_SHARE) * cap_w
+        pinned = sample_w > near
+        settled_s = np.minimum.reduceat(self.still_s[layout.seat], layout.job_start)
+        # Just after a limit moved the draw still answers to the old one and proves nothing.
+        hidden = pinned | ((settled_s < STILL_S) & (sample_w > 0.8 * self.peaks.peak_w))
+        self.busy.add(sample_w, hidden)
+        self.peaks.add(sample_w, hidden, cap_w)
+        woken = self.stalls.add(now_s, sample_w, pinned, self.peaks.peak_w, cap_w, STEP_S)
+        self._learn_overshoot(mean_w, hidden, span_s)
+        self.draw_w = _mean(sample_w)
+        self._seconds(sample_w, cap_w)
+        for job in woken:
+            self.duty.reset(int(job))
+        return woken
+
+    def believed_w(self, mean_w: Floats) -> Floats:
+        """Means (k, G) for sums: a missing cell is the last good value for 3 s, then the limit, then the maximum."""
+        gone = np.isnan(mean_w)
+        if not gone.any():
+            return mean_w
+        limit_w = np.where(np.isnan(self.limit_w), self.layout.fleet.max_w, self.limit_w)
+        last_w = np.where((self.unread_s <= UNREAD_S) & np.isfinite(self.gpu_w), self.gpu_w, limit_w)
+        return np.where(gone, last_w, mean_w)
+
+    def carried(self, layout: Layout) -> "Observation":
+        """What stays true on a new layout: boards' overshoot, and jobs of the same id, boards and start."""
+        new = Observation(layout)
+        _carry_boards(self, new)
+        before = {
+            (job.id, _uuids(self.layout, job.gpus), job.started_s): i
+            for i, job in enumerate(self.layout.jobs)
+        }
+        same = [
+            (before[key], i)
+            for i, job in enumerate(layout.jobs)
+            if (key := (job.id, _uuids(layout, job.gpus), job.started_s)) in before
+        ]
+        if same:
+            old_columns, new_columns = (
+                np.array(column, dtype=np.int64) for column in zip(*same, strict=True)
+            )
+            _carry_jobs(self, new, old_columns, new_columns)
+        new.samples = self.samples
+        return new
+
+    def _note_boards(self, mean_w: Floats, limit_w: Floats, span_s: float) -> None:
+        last = mean_w[-1]
+        for row in mean_w[-2::-1]:
+            if not np.isnan(last).any():
+                break
+            last = np.where(np.isnan(last), row, last)
+        gone = np.isnan(last)
+        self.gpu_w = np.where(gone, self.gpu_w, last)
+        self.unread_s = np.where(gone, self.unread_s + span_s, 0.0)
+        moved = ~(np.abs(limit_w - self.limit_w) <= 0.5)
+        self.still_s = np.where(moved, 0.0, self.still_s + span_s)
+        self.limit_w = limit_w.copy()
+
+    def _per_job(self, mean_w: Floats) -> Floats:
+        """Means over the boards of each job (k, J); NaN where less than half of them were read."""
+        layout = self.layout
+        seats = mean_w[:, layout.seat]
+        gone = np.isnan(seats)
+        if not gone.any():
+            sums = np.add.reduceat(seats, layout.job_start, axis=1)
+            return np.asarray(sums / layout.gpu_count, dtype=np.float64)
+        sums = np.add.reduceat(np.where(gone, 0.0, seats), layout.job_start, axis=1)
+        read = layout.gpu_count - np.add.reduceat(gone.astype(np.float64), layout.job_start, axis=1)
+        return np.where(read >= layout.gpu_count / 2, sums / np.maximum(read, 1.0), np.nan)
+
+    def _job_limit(self, limit_w: Floats) -> Floats:
+        layout = self.layout
+        seats = limit_w[layout.seat]
+        known = np.where(np.isnan(seats), layout.fleet.max_w[layout.seat], seats)
+        return np.asarray(np.add.reduceat(known, layout.job_start) / layout.gpu_count, dtype=np.float64)
+
+    def _learn_overshoot(self, mean_w: Floats, hidden: Bools, span_s: float) -> None:
+        held = hidden.all(axis=0)
+        if not held.any():
+            return
+        job_of = self.layout.job_of
+        bound = (job_of >= 0) & held[job_of] & (self.still_s >= STILL_S)
+        # A limit at the top of the range does not bind; draw there says nothing about overshoot.
+        bound &= self.limit_w < 0.99 * self.layout.fleet.max_w
+        if bound.any():
+            self.overshoot.add(mean_w.mean(axis=0), self.limit_w, bound, span_s)
+
+    def _seconds(self, sample_w: Floats, cap_w: Floats) -> None:
+        for row in sample_w:
+            self._second[self.samples % _SECOND] = row
+            self.samples += 1
+            if self.samples % _SECOND == 0:
+                level_w = np.minimum(cap_w, self.peaks.peak_w)
+                self.duty.add_second(self._second.mean(axis=0), level_w)
+                if self.samples % (5 * _SECOND) == 0:
+                    self.busy.settle(self.peaks.peak_w, cap_w)
+
+
+def _mean(sample_w: Floats) -> Floats:
+    if not np.isnan(sample_w).any():
+        return np.asarray(sample_w.mean(axis=0), dtype=np.float64)
+    good = np.isfinite(sample_w)
+    sums = np.where(good, sample_w, 0.0).sum(axis=0)
+    return np.where(good.any(axis=0), sums / np.maximum(good.sum(axis=0), 1), np.nan)
+
+
+def _uuids(layout: Layout, rows: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(sorted(layout.fleet.gpus[row] for row in rows))
+
+
+def _carry_boards(old: Observation, new: Observation) -> None:
+    index = old.layout.fleet.gpu_index
+    back = np.array([index.get(uuid, -1) for uuid in new.layout.fleet.gpus], dtype=np.int64)
+    here, there = np.flatnonzero(back >= 0), back[back >= 0]
+    for name in ("gpu_w", "unread_s", "limit_w", "still_s"):
+        getattr(new, name)[here] = getattr(old, name)[there]
+    new.overshoot.ratio[here] = old.overshoot.ratio[there]
+    new.overshoot.counted[here] = old.overshoot.counted[there]
+
+
+def _carry_jobs(old: Observation, new: Observation, a: Ints, b: Ints) -> None:
+    for part, names in (
+        ("peaks", ("known", "peak_w", "free_top_w", "hiding_w", "counts")),
+        ("busy", ("ring", "share", "classes")),
+        ("stalls", ("stalled", "low_s", "woke_s")),
+        ("duty", ("seconds", "ratios", "age_s", "duty")),
+    ):
+        for name in names:
+            getattr(getattr(new, part), name)[..., b] = getattr(getattr(old, part), name)[..., a]
+    new.draw_w[b] = old.draw_w[a]
+    new._second[:, b] = old._second[:, a]
+    new.peaks.block, new.peaks.filled = old.peaks.block, old.peaks.filled
+    new.busy.at, new.duty.row = old.busy.at, old.duty.row

@@ -1,0 +1,80 @@
+"""The natural draw of each job, found although a limit may hide it.
+
+A sample near the limit is *hidden*: the job would have drawn more, nobody knows how much. Peaks are read from
+free samples alone: the third highest of a minute (its 0.995 quantile). They count once they stand above
+every limit that hid samples in that minute; until then the last known peak stays, at least the hiding limit.
+A job whose full load was never seen free counts at its fingerprint, else at the device maximum.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BLOCK: Final = 50
+"""Samples a block: 5 s."""
+BLOCKS: Final = 12
+KEPT: Final = 3
+ENOUGH: Final = 120
+"""Samples before a peak is believed: 12 s."""
+CLEAR_OF_CAP: Final = 1.04
+_STILL: Final = 0.01
+
+
+class Peaks:
+    """Columns over jobs. `peak_w` (J,) is what to plan with, `known` (J,) whether it was seen or told."""
+
+    def __init__(self, nameplate_w: Floats, told_w: Floats) -> None:
+        jobs = len(nameplate_w)
+        self.nameplate_w = nameplate_w
+        self.known = np.isfinite(told_w)
+        self.peak_w = np.where(self.known, np.minimum(told_w, nameplate_w), nameplate_w)
+        self.free_top_w = np.zeros((BLOCKS, KEPT, jobs))
+        self.hiding_w = np.zeros((BLOCKS, jobs))
+        self.counts = np.zeros((BLOCKS, jobs))
+        self.block, self.filled = 0, 0
+
+    def add(self, sample_w: Floats, hidden: Bools, limit_w: Floats) -> None:
+        """Take samples (k, J), NaN where missing; `hidden` of the same shape, `limit_w` (J,)."""
+        free = np.where(hidden | np.isnan(sample_w), 0.0, sample_w)
+        both = np.concatenate([self.free_top_w[self.block], free])
+        both.partition(len(both) - KEPT, axis=0)
+        self.free_top_w[self.block] = both[-KEPT:]
+        any_hidden = hidden.any(axis=0)
+        here = self.hiding_w[self.block]
+        np.maximum(here, np.where(any_hidden, limit_w, 0.0), out=here)
+        self.counts[self.block] += np.isfinite(sample_w).sum(axis=0)
+        self._settle()
+        self.filled += len(sample_w)
+        if self.filled >= BLOCK:
+            self.filled, self.block = 0, (self.block + 1) % BLOCKS
+            for column in (self.free_top_w, self.hiding_w, self.counts):
+                column[self.block] = 0.0
+
+    def _settle(self) -> None:
+        jobs = self.free_top_w.shape[2]
+        tops = self.free_top_w.reshape(BLOCKS * KEPT, jobs)
+        seen = self.counts.sum(axis=0)
+        ranked = np.partition(tops, (len(tops) - 3, len(tops) - 2, len(tops) - 1), axis=0)[-3:]
+        third, second, first = ranked
+        free_w = np.where(seen >= 500, third, np.where(seen >= 300, second, first))
+        cap_w = self.hiding_w.max(axis=0)
+        clear = (free_w > CLEAR_OF_CAP * cap_w) & (seen >= ENOUGH)
+        # Without a time at full load a setting-up job would pass for a small one.
+        full = self.known | (free_w > 0.5 * self.nameplate_w)
+        believed = clear & full
+        hidden_w = np.maximum(self.peak_w, np.maximum(cap_w, free_w))
+        wanted = np.where(believed, free_w, np.where(self.known, hidden_w, self.peak_w))
+        wanted = np.minimum(wanted, self.nameplate_w)
+        moved = np.abs(wanted - self.peak_w) > _STILL * self.peak_w
+        self.peak_w = np.where(moved, wanted, self.peak_w)
+        self.known |= believed
+
+    def expect(self, job: int, peak_w: float) -> None:
+        """A forecast says so: a peak ahead above the known one, or one in place of the nameplate."""
+        if not self.known[job] or peak_w > self.peak_w[job]:
+            self.peak_w[job] = min(peak_w, float(self.nameplate_w[job]))
+            self.known[job] = True

@@ -1,0 +1,150 @@
+"""The plan: every limit, its reason, and what the next plan must remember. No clock, no client, no log."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider.tree import Pacing
+from easyrider_policy.core import curves, history
+from easyrider_policy.core.budgets import budgets
+from easyrider_policy.core.observe import Observation
+from easyrider_policy.core.pacing import Moves, paced
+from easyrider_policy.core.reasons import reasons
+from easyrider_policy.core.records import Decision, Memory, Situation
+from easyrider_policy.core.solve import Solution, solve
+from easyrider_policy.core.walls import Walls
+from easyrider_policy.core.weights import Loads, loads
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def plan(
+    observation: Observation, walls: Walls, situation: Situation, memory: Memory, pacing: Pacing
+) -> Decision:
+    """Limits for the next period: least weighted slowdown within every limit, moved as fast as pacing allows.
+
+    `observation` and `walls` are read only. Boards that are not steered get no limit; their jobs are shown
+    what they would get if they were.
+    """
+    layout = observation.layout
+    steered = situation.steered & np.isfinite(situation.limit_w)
+    in_job = layout.job_of >= 0
+    ours = steered & in_job
+    if layout.job_count:
+        ours &= layout.controlled[layout.job_of]
+    changed_s, lowered_s = history.moves(memory, situation)
+    reactive, doubt_s = history.reactive(memory, situation)
+    alarm, penalty_w, ago_s = history.emergencies(layout.fleet, walls, situation, memory)
+    weighed = _weighed(observation, memory, ours)
+    room = budgets(observation, walls, situation, ours, penalty_w, reactive)
+    live = solve(observation, weighed, room, ours, layout.controlled)
+    next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing)
+    why = reasons(layout, live, live.limit_w, next_w, observation.peaks.known)
+    best_w = live.limit_w
+    if not live.ours.all():
+        shown_w = _as_if(observation, walls, situation, penalty_w, reactive)
+        next_w, best_w = np.where(live.ours, next_w, shown_w), np.where(live.ours, best_w, shown_w)
+    wanted_w = np.full(len(steered), np.nan)
+    idle = steered & ~in_job
+    wanted_w[idle] = layout.fleet.min_w[idle]
+    wanted_w[ours] = np.clip(next_w[layout.job_of[ours]], layout.fleet.min_w[ours], layout.fleet.max_w[ours])
+    return Decision(
+        wanted_w=wanted_w,
+        job_limit_w=next_w,
+        best_w=best_w,
+        demand_w=observation.peaks.peak_w,
+        slowdown=_slowdown(live, next_w),
+        stalled=observation.stalls.stalled.copy(),
+        reasons=why,
+        budget_w=np.maximum(np.minimum(room.target_w, room.hard_w), 0.0)
+        / _slope(layout.fleet.overhead_slope),
+        observed_w=walls.board_part_w + walls.standing_w(situation.unmanaged_target_w),
+        price=live.allocation.own_price,
+        missing_w=live.floors.missing_w,
+        alarm=alarm,
+        reactive=reactive,
+        gap=live.allocation.gap,
+        memory=Memory(
+            last_s=situation.now_s,
+            limit_w=situation.limit_w,
+            changed_s=changed_s,
+            lowered_s=lowered_s,
+            penalty_w=penalty_w,
+            penalised_ago_s=ago_s,
+            reactive=reactive,
+            doubt_s=doubt_s,
+            loads=weighed,
+            loads_layout=layout,
+            loads_steered=ours,
+            loads_version=observation.overshoot.version,
+        ),
+    )
+
+
+def _weighed(observation: Observation, memory: Memory, ours: Bools) -> Loads:
+    """Weights of jobs on domains; those of the last plan as long as they hold."""
+    known, steered = memory.loads, memory.loads_steered
+    same = memory.loads_layout is observation.layout
+    same &= memory.loads_version == observation.overshoot.version
+    if same and known is not None and steered is not None and np.array_equal(steered, ours):
+        return known
+    return loads(observation.layout, np.where(ours, observation.overshoot.counted, 0.0))
+
+
+def _paced(
+    observation: Observation,
+    situation: Situation,
+    live: Solution,
+    moved: tuple[Floats, Floats],
+    ours: Bools,
+    pacing: Pacing,
+) -> Floats:
+    layout = observation.layout
+    if not layout.job_count:
+        return np.zeros(0)
+    seat, begin = layout.seat, layout.job_start
+    mine = ours[seat]
+    # One value a job: what its lowest board holds now is what the job can use.
+    old_w = np.minimum.reduceat(np.where(mine, situation.limit_w[seat], np.inf), begin)
+    old_w = np.where(np.isfinite(old_w), old_w, live.limit_w)
+    last_change_s = np.maximum.reduceat(np.where(mine, moved[0][seat], -1e9), begin)
+    last_fall_s = np.maximum.reduceat(np.where(mine, moved[1][seat], -1e9), begin)
+    now_s = situation.now_s
+    fresh = now_s - layout.started_s < pacing.start_exempt_s
+    fresh |= now_s - observation.stalls.woke_s < pacing.wake_exempt_s
+    return paced(
+        live.problem,
+        Moves(
+            old_w=old_w,
+            wished_w=live.limit_w,
+            natural_w=live.problem.peak_w,
+            rating_w=layout.max_w,
+            changed_ago_s=now_s - last_change_s,
+            lowered_ago_s=now_s - last_fall_s,
+            fresh=fresh,
+            movable=live.ours,
+        ),
+        pacing,
+    )
+
+
+def _as_if(
+    observation: Observation, walls: Walls, situation: Situation, penalty_w: Floats, reactive: bool
+) -> Floats:
+    """Limits (J,) that all jobs would get if all of them were ours."""
+    layout = observation.layout
+    every = layout.job_of >= 0
+    room = budgets(observation, walls, situation, every, penalty_w, reactive)
+    weighed = loads(layout, np.where(every, observation.overshoot.counted, 0.0))
+    return solve(observation, weighed, room, every, np.ones(layout.job_count, dtype=np.bool_)).limit_w
+
+
+def _slowdown(live: Solution, next_w: Floats) -> Floats:
+    natural = live.problem.peak_w
+    speed = curves.speed(np.minimum(next_w, natural) / natural, live.problem.busy)
+    return np.where(live.stalled, 0.0, 1.0 - speed)
+
+
+def _slope(node_slope: Floats) -> float:
+    """Wall watts per board watt, about: to show a budget in board watts."""
+    return float(node_slope.mean()) if len(node_slope) else 1.0

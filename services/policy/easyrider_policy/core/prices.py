@@ -1,0 +1,107 @@
+"""A price per domain, so that every job takes what it is worth and nested budgets are met.
+
+Path price: bottom up, what each domain draws at each of K prices, at most its budget; the price at which it
+just meets its budget clears it; top down, a domain's price is the highest on its path to the root. Exact
+on a tree up to the price grid when no job spans domains, a very good first guess otherwise.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core import curves
+from easyrider_policy.core.layout import Layout, Level
+from easyrider_policy.core.problem import SLACK_W, Problem
+from easyrider_policy.core.tally import tally
+
+Floats = NDArray[np.float64]
+
+PRICES = 24
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Prices:
+    """`path` (D,): price of a wall watt below a domain, with all above it; `own` (D,): its own share of it."""
+
+    path: Floats
+    own: Floats
+
+
+def path_prices(problem: Problem, budget_w: Floats, pair_duty: Floats) -> Prices:
+    """Prices that meet `budget_w` (D,); `pair_duty` (L,) weighs jobs on their nearest domains."""
+    layout = problem.layout
+    worth = np.maximum(layout.weight * problem.boards, 1e-9)
+    cost = tally(layout.leaf_job, pair_duty, layout.job_count)
+    log_scale = np.log(np.maximum(cost, 1e-9) * problem.peak_w / worth)
+    taking = (problem.boards > 0) & (problem.top_w > problem.floor_w + SLACK_W) & (cost > 0)
+    if not taking.any():
+        zero = np.zeros(layout.domain_count)
+        return Prices(path=zero, own=zero)
+    scale = log_scale[taking]
+    least_busy = curves.LEAST_BUSY
+    low = math.log(0.2 * least_busy) - float(scale.max())
+    high = math.log(3.0) - float(scale.min())
+    log_price = np.linspace(low, high, PRICES)
+    load = _load_at(problem, pair_duty, log_scale, log_price)
+    clearing = _climb(layout.levels, load, budget_w, log_price)
+    return _descend(layout, clearing)
+
+
+def _load_at(problem: Problem, pair_duty: Floats, log_scale: Floats, log_price: Floats) -> Floats:
+    """Wall watts (D, K + 1) of jobs on their nearest domains when a watt costs nothing, then each price."""
+    layout = problem.layout
+    ratio = curves.share_at(log_scale[:, None] + log_price[None, :], problem.busy[:, None])
+    wanted = np.empty((layout.job_count, PRICES + 1))
+    wanted[:, 0] = problem.top_w
+    np.multiply(ratio, problem.peak_w[:, None], out=wanted[:, 1:])
+    np.clip(wanted, problem.floor_w[:, None], problem.top_w[:, None], out=wanted)
+    parts = wanted[layout.leaf_job] * pair_duty[:, None]
+    load = np.zeros((layout.domain_count, PRICES + 1))
+    rows, starts = np.unique(layout.leaf_domain, return_index=True)  # leaf pairs stand sorted by domain
+    load[rows] = np.add.reduceat(parts, starts, axis=0)
+    return load
+
+
+def _climb(levels: tuple[Level, ...], load: Floats, budget_w: Floats, log_price: Floats) -> Floats:
+    """Clearing price per domain; `load` is completed from the deepest level up."""
+    clearing = np.zeros(len(budget_w))
+    for level in levels:
+        mine = load[level.rows]
+        clearing[level.rows] = _cross(mine, budget_w[level.rows], log_price)
+        if level.edge_child.size:
+            np.minimum(mine, np.maximum(budget_w[level.rows], mine[:, -1])[:, None], out=mine)
+            load[level.rows] = mine
+            up = load[level.edge_child] * level.edge_share[:, None]
+            load[level.parents] += np.add.reduceat(up, level.edge_start, axis=0)
+    return clearing
+
+
+def _cross(load: Floats, budget_w: Floats, log_price: Floats) -> Floats:
+    """The price at which each row's load falls to its budget: 0 where it never exceeds it."""
+    fits = load <= budget_w[:, None] + SLACK_W
+    at = np.where(fits.any(axis=1), fits.argmax(axis=1), PRICES)
+    rows = np.arange(len(budget_w))
+    before = np.maximum(at - 1, 0)
+    high, low = load[rows, before], load[rows, at]
+    part = np.where(high > low, (high - budget_w) / np.where(high > low, high - low, 1.0), 1.0)
+    part = np.clip(part, 0.0, 1.0)
+    first = math.exp(log_price[0])
+    step = log_price[1] - log_price[0]
+    inner = np.exp(log_price[0] + (np.maximum(at, 2) - 2 + part) * step)
+    return np.where(at == 0, 0.0, np.where(at == 1, part * first, inner))
+
+
+def _descend(layout: Layout, clearing: Floats) -> Prices:
+    path, inherited = clearing.copy(), np.zeros(len(clearing))
+    for level in reversed(layout.levels):
+        if level.edge_child.size:
+            np.add.at(inherited, level.edge_child, level.edge_share * path[_parent_of(level)])
+            path[level.rows] = np.maximum(clearing[level.rows], inherited[level.rows])
+    return Prices(path=path, own=path - inherited)
+
+
+def _parent_of(level: Level) -> NDArray[np.int64]:
+    sizes = np.diff(np.append(level.edge_start, len(level.edge_child)))
+    return np.repeat(level.parents, sizes)

@@ -1,0 +1,68 @@
+"""Why each job's limit is what it is, in one word or with the domain that binds it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.headroom import UNBOUND_SHARE
+from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.solve import Solution
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+PACED_W = 0.5
+
+
+def reasons(
+    layout: Layout, solution: Solution, best_w: Floats, next_w: Floats, known: Bools
+) -> tuple[str, ...]:
+    """(J,) of natural, start, stalled, floor, pacing, not_ours, target:<domain>, hard:<domain>, infeasible:<domain>."""
+    if not layout.job_count:
+        return ()
+    problem, allocation = solution.problem, solution.allocation
+    domain = _binding(layout, solution)
+    names = np.array(layout.fleet.domains, dtype=object)
+    prefix = np.where(allocation.hard_binds, "hard:", "target:").astype(object)
+    told = (prefix + names)[domain]
+    free = allocation.watts >= UNBOUND_SHARE * problem.top_w
+    told[free] = "natural"
+    told[free & ~known] = "start"
+    at_floor = ~free & ~solution.floors.yielded & (allocation.watts <= problem.floor_w + PACED_W)
+    told[at_floor] = "floor"
+    told[solution.stalled] = "stalled"
+    told[np.abs(best_w - next_w) > PACED_W] = "pacing"
+    lacking = solution.floors.missing_w > 0
+    if lacking.any():
+        told = _infeasible(layout, solution, told)
+    told[~solution.ours] = "not_ours"
+    return tuple(told.tolist())
+
+
+def _binding(layout: Layout, solution: Solution) -> Ints:
+    """The domain (J,) that makes each job's watts dearest; the fullest one where none has a price."""
+    problem, own = solution.problem, solution.allocation.own_price
+    dear = own[layout.pair_domain] * problem.loads.normal
+    held = solution.allocation.watts
+    room_w = np.minimum(problem.target_w - problem.drawn_w(held), problem.hard_w - problem.held_w(held))
+    fullness = -room_w / np.maximum(np.abs(problem.target_w), 1.0)
+    least = dear.max(initial=0.0) * 1e-6
+    # Prices decide; where a job pays none, the least room does, far below any price.
+    score = np.where(dear > least, dear, 0.0)
+    paid = np.maximum.reduceat(score[layout.by_job], layout.job_pair_start) > 0
+    score = np.where(paid[layout.pair_job], score, fullness[layout.pair_domain])
+    ordered = score[layout.by_job]
+    best = np.maximum.reduceat(ordered, layout.job_pair_start)
+    jobs = layout.pair_job[layout.by_job]
+    place = np.where(ordered >= best[jobs], np.arange(len(ordered)), len(ordered))
+    first = np.minimum.reduceat(place, layout.job_pair_start)
+    result: Ints = layout.pair_domain[layout.by_job][first]
+    return result
+
+
+def _infeasible(layout: Layout, solution: Solution, told: NDArray[np.object_]) -> NDArray[np.object_]:
+    missing_w = solution.floors.missing_w
+    for domain in np.flatnonzero(missing_w > 0):
+        below = layout.pair_job[layout.pair_domain == domain]
+        told[below] = f"infeasible:{layout.fleet.domains[domain]}"
+    return told

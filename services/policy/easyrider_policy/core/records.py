@@ -1,0 +1,98 @@
+"""What goes into a plan and what comes out of it, as arrays over boards (G,), jobs (J,) and domains (D,)."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.fleet import Fleet
+from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.weights import Loads
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+LONG_AGO: Final = -1e9
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Situation:
+    """The world as it is now, apart from the jobs' draw. Wall watts on domains, board watts on boards."""
+
+    now_s: float  # monotonic
+    limit_w: Floats  # (G,) what each board is asked to hold: newest sent, else as read back; NaN unknown
+    steered: Bools  # (G,) in pilot or enforce, takes limits, and its node can be commanded now
+    counted_w: Floats  # (G,) the most a board may draw, for those not steered; 0 where foreign load has it
+    hard_w: Floats  # (D,) in force now: lost modules and facility events included
+    target_w: Floats  # (D,)
+    unmanaged_hard_w: Floats  # (D,) the most that foreign load may draw
+    unmanaged_target_w: Floats  # (D,) foreign load besides boards that are read, until an offset is learned
+    confidence: float | None = None  # of the forecasts, weighted over boards; None: no forecaster
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Memory:
+    """What one plan must know of the plans before it; handed in and handed out, never changed."""
+
+    last_s: float
+    limit_w: Floats  # (G,) as held at the last plan
+    changed_s: Floats  # (G,) when a limit last moved
+    lowered_s: Floats  # (G,) when it last fell
+    penalty_w: Floats  # (D,) taken off targets by emergencies
+    penalised_ago_s: Floats  # (D,)
+    reactive: bool = True
+    doubt_s: float = 0.0  # how long the confidence has spoken against the present `reactive`
+    loads: Loads | None = None
+    loads_layout: Layout | None = None
+    loads_steered: Bools | None = None
+    loads_version: int = -1
+
+    def carried(self, old: Fleet, new: Fleet) -> "Memory":
+        """The same for another fleet: what is known of boards and domains that are still there."""
+        fresh = start(new, self.last_s)
+        boards = [(old.gpu_index[u], i) for i, u in enumerate(new.gpus) if u in old.gpu_index]
+        places = [(old.domain_index[d], i) for i, d in enumerate(new.domains) if d in old.domain_index]
+        for names, pairs in (
+            (("limit_w", "changed_s", "lowered_s"), boards),
+            (("penalty_w", "penalised_ago_s"), places),
+        ):
+            for name in names:
+                for before, after in pairs:
+                    getattr(fresh, name)[after] = getattr(self, name)[before]
+        return replace(fresh, reactive=self.reactive, doubt_s=self.doubt_s)
+
+
+def start(fleet: Fleet, now_s: float) -> Memory:
+    """The memory of a planner that has planned nothing yet."""
+    boards, domains = len(fleet.gpus), len(fleet.domains)
+    return Memory(
+        last_s=now_s,
+        limit_w=np.full(boards, np.nan),
+        changed_s=np.full(boards, LONG_AGO),
+        lowered_s=np.full(boards, LONG_AGO),
+        penalty_w=np.zeros(domains),
+        penalised_ago_s=np.full(domains, 1e9),
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Decision:
+    """Every limit with its reason. `wanted_w` is NaN for boards that are not ours to write."""
+
+    wanted_w: Floats  # (G,)
+    job_limit_w: Floats  # (J,) per board
+    best_w: Floats  # (J,) the limit without pacing
+    demand_w: Floats  # (J,) per board, as if uncapped
+    slowdown: Floats  # (J,) expected, 0-1
+    stalled: Bools  # (J,)
+    reasons: tuple[str, ...]  # (J,)
+    budget_w: Floats  # (D,) board watts that jobs may draw
+    observed_w: Floats  # (D,) wall watts now, from boards and the learned offset
+    price: Floats  # (D,) weighted boards' worth of speed that one more wall watt buys
+    missing_w: Floats  # (D,) above 0: infeasible by so much
+    alarm: Bools  # (D,) an emergency now
+    reactive: bool
+    gap: float  # certified share of the lost work between this and the optimum
+    memory: Memory

@@ -1,0 +1,112 @@
+"""From what was seen to limits: floors, allocation and headroom of the jobs that are ours to steer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.allocate import Allocation, allocate
+from easyrider_policy.core.budgets import Budgets
+from easyrider_policy.core.floors import Floors, fitted, soft_floors
+from easyrider_policy.core.headroom import with_headroom
+from easyrider_policy.core.observe import Observation
+from easyrider_policy.core.problem import Problem
+from easyrider_policy.core.stalls import CAP_PER_DRAW
+from easyrider_policy.core.weights import Loads
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Solution:
+    """One sharing of watts; (J,) arrays hold watts per board. `ours` (J,): jobs with a board that is steered."""
+
+    problem: Problem
+    floors: Floors
+    allocation: Allocation
+    limit_w: Floats
+    stalled: Bools
+    ours: Bools
+
+
+def solve(observation: Observation, weighed: Loads, room: Budgets, ours: Bools, jobs: Bools) -> Solution:
+    """The best limits for jobs (J,) `jobs` on boards (G,) `ours`, without pacing. Pure in all it is given."""
+    problem, least_w, stalled, mine = _problem(observation, weighed, room, ours, jobs)
+    floors = fitted(problem, least_w)
+    problem = _lowered(problem, floors.watts)
+    allocation = allocate(problem)
+    limit_w = with_headroom(problem, allocation.watts, observation.layout.max_w, stalled)
+    return Solution(
+        problem=problem, floors=floors, allocation=allocation, limit_w=limit_w, stalled=stalled, ours=mine
+    )
+
+
+def natural_w(observation: Observation) -> tuple[Floats, Floats, Bools]:
+    """(J,) watts per board beyond which a limit binds nobody, mean draw per watt of it, and who is stalled.
+
+    A stalled job is lent from: it counts as its own draw and may reach 1.25 times that.
+    """
+    layout, peak_w = observation.layout, observation.peaks.peak_w
+    draw_w = observation.draw_w
+    stalled = observation.stalls.stalled & np.isfinite(draw_w)
+    if not stalled.any():
+        return np.maximum(peak_w, layout.min_w), observation.duty.duty, stalled
+    lent_w = np.maximum(CAP_PER_DRAW * np.where(stalled, draw_w, 0.0), layout.min_w)
+    natural = np.where(stalled, np.minimum(lent_w, layout.max_w), np.maximum(peak_w, layout.min_w))
+    duty = np.where(stalled, np.where(stalled, draw_w, 1.0) / natural, observation.duty.duty)
+    return natural, np.minimum(duty, 1.0), stalled
+
+
+def _problem(
+    observation: Observation, weighed: Loads, room: Budgets, ours: Bools, jobs: Bools
+) -> tuple[Problem, Floats, Bools, Bools]:
+    layout = observation.layout
+    natural, duty, stalled = natural_w(observation)
+    if layout.job_count:
+        mine = jobs & np.logical_or.reduceat(ours[layout.seat], layout.job_start)
+        fallback_w = _fallback(layout.fleet.fallback_w[layout.fleet.gpu_node[layout.seat]], layout.job_start)
+    else:
+        mine, fallback_w = np.zeros(0, dtype=np.bool_), np.zeros(0)
+    top_w = np.clip(natural, layout.min_w, layout.max_w)
+    floor_w = np.minimum(soft_floors(layout, natural, observation.busy.classes), top_w)
+    floor_w = np.where(stalled, top_w, floor_w)
+    least_w = np.where(stalled, top_w, np.minimum(layout.min_w, top_w))
+    problem = Problem(
+        layout=layout,
+        loads=weighed,
+        boards=np.where(mine, layout.gpu_count, 0.0),
+        peak_w=natural,
+        busy=observation.busy.classes,
+        floor_w=floor_w,
+        top_w=top_w,
+        fallback_w=fallback_w,
+        duty=duty,
+        target_w=room.target_w,
+        hard_w=room.hard_w,
+    )
+    return problem, least_w, stalled, mine
+
+
+def _fallback(seat_w: Floats, start: NDArray[np.int64]) -> Floats:
+    """The mean among a job's boards: what the job counts at least, whatever its limit."""
+    sizes = np.diff(np.append(start, len(seat_w)))
+    return np.asarray(np.add.reduceat(seat_w, start) / sizes, dtype=np.float64)
+
+
+def _lowered(problem: Problem, floor_w: Floats) -> Problem:
+    if problem.floor_w is floor_w:
+        return problem
+    return Problem(
+        layout=problem.layout,
+        loads=problem.loads,
+        boards=problem.boards,
+        peak_w=problem.peak_w,
+        busy=problem.busy,
+        floor_w=floor_w,
+        top_w=problem.top_w,
+        fallback_w=problem.fallback_w,
+        duty=problem.duty,
+        target_w=problem.target_w,
+        hard_w=problem.hard_w,
+    )

@@ -1,0 +1,115 @@
+"""What each domain draws at the wall now, ten times a second, from board means and what meters taught.
+
+wall = slope x board watts + offset. The slope is declared; the offset (machines, fixed load, neighbours,
+gain errors of the boards' sensors) is learned from meters, slowly, in quiet seconds only, since a meter
+lags. It steers `target_w` alone. Without a meter the declared upper values stand.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.fleet import Fleet
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SECONDS: Final = 64
+"""Seconds of wall watts kept: the longest `target_window_s` that is averaged."""
+_STEPS: Final = 10
+_QUIET_S: Final = 4
+_QUIET_SHARE: Final = 0.03
+_PER_S: Final = 0.1
+_TRUSTED_AFTER: Final = 5
+_DENSE_CELLS: Final = 2_000_000
+_LEAST_SHARE: Final = 0.5
+
+
+class Walls:
+    """Columns over domains (D,): `board_part_w` of the newest column, rings of seconds, learned `offset_w`."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        domains = len(fleet.domains)
+        self.fleet = fleet
+        zero = np.zeros(len(fleet.gpus))
+        self.declared_w = fleet.fixed_w + fleet.wall_w(zero)  # what stands there when boards draw nothing
+        self.offset_w = np.full(domains, np.nan)  # learned
+        self.swing_w = np.zeros(domains)  # mean distance of single readings from it
+        self.lessons = np.zeros(domains)
+        self.board_part_w = np.zeros(domains)
+        self.newest = np.zeros((_STEPS, domains))  # board part of the last ten columns
+        self._at = 0
+        self.ring = np.zeros((SECONDS, domains))
+        self.filled = 0
+        self._sum, self._count = np.zeros(domains), 0
+        self._zero_wall = fleet.wall_w(zero)
+        dense = len(fleet.gpus) * domains <= _DENSE_CELLS
+        self._matrix = _matrix(fleet) if dense else None
+
+    def add(self, board_w: Floats) -> None:
+        """Take board means (k, G), every cell known (the last good one, else the limit)."""
+        if self._matrix is not None:
+            part = board_w @ self._matrix
+        else:
+            part = np.array([self.fleet.wall_w(row) - self._zero_wall for row in (board_w.mean(axis=0),)])
+        self.board_part_w = part[-1]
+        rows = (self._at + np.arange(len(part))) % _STEPS
+        self.newest[rows] = part
+        self._at = int(rows[-1] + 1) % _STEPS
+        self._sum += part.mean(axis=0) * len(board_w)
+        self._count += len(board_w)
+        if self._count >= _STEPS:
+            self.ring[self.filled % SECONDS] = self._sum / self._count
+            self.filled += 1
+            self._sum, self._count = np.zeros_like(self._sum), 0
+
+    @property
+    def peak_part_w(self) -> Floats:
+        """Highest 100 ms board part of the last second (D,)."""
+        return np.asarray(self.newest.max(axis=0), dtype=np.float64)
+
+    def meters(self, meter_w: Floats, period_s: float) -> None:
+        """Learn from fresh meter readings (D,), NaN where there is none, `period_s` after the last time."""
+        if self.filled < _QUIET_S:
+            return
+        recent = self.recent(_QUIET_S)
+        mean = recent.mean(axis=0)
+        quiet = np.ptp(recent, axis=0) <= _QUIET_SHARE * np.maximum(mean, 1.0)
+        seen = meter_w - mean
+        good = np.isfinite(seen) & quiet
+        first = good & np.isnan(self.offset_w)
+        self.offset_w[first] = seen[first]
+        share = min(1.0, _PER_S * period_s)
+        with np.errstate(invalid="ignore"):
+            error = np.where(good, seen - self.offset_w, 0.0)
+        self.offset_w += share * error
+        self.swing_w += np.where(good, share * (np.abs(error) - self.swing_w), 0.0)
+        self.lessons += good
+
+    def standing_w(self, unmanaged_w: Floats) -> Floats:
+        """Watts (D,) that stand on each domain besides board watts: learned where trusted, else declared."""
+        declared = self.declared_w + unmanaged_w
+        trusted = (self.lessons >= _TRUSTED_AFTER) & np.isfinite(self.offset_w)
+        # A meter that reads far too low must not open the gate: half of what is declared stays.
+        learned = np.maximum(self.offset_w + 2 * self.swing_w, _LEAST_SHARE * self.declared_w)
+        return np.where(trusted, learned, declared)
+
+    def recent(self, seconds: int) -> Floats:
+        """The newest whole seconds of board part (<= seconds, D)."""
+        have = min(seconds, self.filled, SECONDS)
+        rows = (self.filled - have + np.arange(have)) % SECONDS
+        return self.ring[rows]
+
+    def window_w(self, seconds: int) -> Floats:
+        """Mean board part (D,) over the newest whole seconds; zero before the first."""
+        recent = self.recent(seconds)
+        return recent.mean(axis=0) if len(recent) else np.zeros(len(self.board_part_w))
+
+
+def _matrix(fleet: Fleet) -> Floats:
+    links = fleet.weights.of_nodes
+    per_node = np.zeros((len(fleet.nodes), len(fleet.domains)))
+    np.add.at(per_node, (links.below, links.above), links.normal)
+    matrix: Floats = per_node[fleet.gpu_node] * fleet.overhead_slope[fleet.gpu_node][:, None]
+    return matrix
