@@ -1,0 +1,1 @@
+"""What will be drawn: arrays over groups of boards, pure functions of samples and the time handed in."""

@@ -1,0 +1,51 @@
+"""One process of lowest priority that fits parameters; the loop never waits for it and never loads its library."""
+
+import asyncio
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+from easyrider_forecaster.core.fits import FitRequest, FitResult
+
+_NICE = 15
+
+
+class FitPool:
+    """At most one batch at a time; a killed process is replaced at the next batch."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self.busy = False
+
+    async def fit(self, requests: list[FitRequest]) -> list[FitResult]:
+        """Results in the order of the requests. Raises `BrokenProcessPool` where the process died meanwhile."""
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_lower_priority)
+        self.busy = True
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _fit_there, requests)
+        except BrokenProcessPool:
+            self.close()
+            raise
+        finally:
+            self.busy = False
+
+    def close(self) -> None:
+        """End the process without waiting for a batch in progress."""
+        if self._pool is not None:
+            for process in list((self._pool._processes or {}).values()):
+                process.kill()
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+
+def _lower_priority() -> None:
+    os.nice(_NICE)
+
+
+def _fit_there(requests: list[FitRequest]) -> list[FitResult]:
+    from easyrider_forecaster.adapters import ets  # heavy; loaded in the child alone
+
+    return [ets.fit(request) for request in requests]

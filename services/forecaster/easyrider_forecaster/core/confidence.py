@@ -1,0 +1,103 @@
+"""How far a forecast deserves belief, in [0, 1], with every reason that it is not 1."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from easyrider_forecaster.core.arrays import Array
+
+_YOUNG_S = 60
+_ALIAS_AT_MOST = 0.3
+_NAMEPLATE_AT_MOST = 0.3
+_SILENT_S = 3
+_COVERAGE_SCORES = 200
+_COVERAGE = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What confidence rests on, one entry a row; shares in [0, 1]."""
+
+    age_s: Array
+    present_share: Array  # of the samples due in 60 s, or since the start
+    hidden_share: Array
+    silent_s: Array  # since the last sample
+    error_share: Array  # of the mean over 10 s, of the device maximum; NaN: never scored
+    rival_share: Array  # same, of the last value
+    missed_share: Array  # of 0.99 bounds 10 s ahead
+    bounds_scored: Array
+    unsettled: Array
+    too_fast: Array
+    alias: Array
+    nameplate: Array
+    coarse: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """One value a row, and the words of `reasons(row)`."""
+
+    value: Array
+    evidence: Evidence
+    silent: Array
+
+    def reasons(self, row: int) -> tuple[str, ...]:
+        """Why this row's value is not 1, heaviest first."""
+        e = self.evidence
+        said = []
+        if self.silent[row]:
+            said.append(f"silent for {int(e.silent_s[row])} s: device maximum assumed")
+        if e.alias[row]:
+            said.append("alias suspected: smooth wave in the instant field")
+        if e.nameplate[row] and not self.silent[row]:
+            said.append("peak not seen yet: device maximum assumed")
+        if e.age_s[row] < _YOUNG_S:
+            said.append(f"young: {int(e.age_s[row])} s of data")
+        if e.present_share[row] < 0.995:
+            said.append(f"samples missing: {100 * (1 - e.present_share[row]):.0f} % of the last minute")
+        if e.hidden_share[row] > 0.005:
+            said.append(f"hidden by a limit: {100 * e.hidden_share[row]:.0f} % of samples")
+        if e.error_share[row] > 0.02:
+            said.append(f"error {100 * e.error_share[row]:.0f} % of the device maximum at 10 s")
+        if _worse(e)[row]:
+            said.append("worse than the last value")
+        if _uncovered(e)[row]:
+            said.append(f"0.99 bound held only {100 * (1 - e.missed_share[row]):.1f} % of the time")
+        if e.unsettled[row]:
+            said.append("period detectors disagree")
+        if e.too_fast[row]:
+            said.append("period under two refreshes is not observable")
+        if e.coarse[row]:
+            said.append("sampled slower than 10 Hz: peaks are hidden")
+        return tuple(said)
+
+
+def judge(evidence: Evidence) -> Confidence:
+    """Product of what each kind of evidence leaves; capped where the forecast is a guess."""
+    e = evidence
+    silent = e.silent_s > _SILENT_S
+    value = np.clip(0.4 + 0.6 * e.age_s / _YOUNG_S, 0.0, 1.0) * e.present_share
+    value = value * (1.0 - 0.5 * e.hidden_share)
+    value = value * np.where(
+        np.isfinite(e.error_share), np.clip(1.0 - (e.error_share - 0.02) / 0.25, 0.2, 1.0), 0.8
+    )
+    value = value * np.where(_worse(e), 0.8, 1.0)
+    value = value * np.where(_uncovered(e), np.clip(1.0 - 5.0 * (e.missed_share - 0.01), 0.3, 1.0), 1.0)
+    value = (
+        value
+        * np.where(e.unsettled, 0.8, 1.0)
+        * np.where(e.too_fast, 0.9, 1.0)
+        * np.where(e.coarse, 0.6, 1.0)
+    )
+    value = np.where(e.alias, np.minimum(value, _ALIAS_AT_MOST), value)
+    value = np.where(e.nameplate, np.minimum(value, _NAMEPLATE_AT_MOST), value)
+    return Confidence(np.where(silent, 0.0, np.clip(value, 0.0, 1.0)), evidence, silent)
+
+
+def _worse(e: Evidence) -> Array:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(e.error_share > 1.05 * e.rival_share + 0.003)
+
+
+def _uncovered(e: Evidence) -> Array:
+    return np.asarray((e.bounds_scored >= _COVERAGE_SCORES) & (1.0 - e.missed_share < _COVERAGE))

@@ -1,0 +1,186 @@
+"""The forecaster without its wires: what was heard goes in, seconds are closed, forecasts come out."""
+
+import numpy as np
+
+from easyrider.messages import SeriesForecast
+from easyrider.tree import Rules
+from easyrider_forecaster.core import alias, censor, period
+from easyrider_forecaster.core.arrays import BLOCK_SLOTS, SLOT_S, Array, cohort
+from easyrider_forecaster.core.boards import BlockOfBoards
+from easyrider_forecaster.core.domains import Domains
+from easyrider_forecaster.core.fits import FitDesk, FitRequest, FitResult
+from easyrider_forecaster.core.groups import Membership
+from easyrider_forecaster.core.intake import Intake
+from easyrider_forecaster.core.outlook import Outlook, Rows
+from easyrider_forecaster.core.priors import Nameplate, Priors
+from easyrider_forecaster.core.speaker import Speaker
+
+_BLOCK_S = BLOCK_SLOTS * SLOT_S
+_FARTHEST_BEHIND = 120
+_DETECT_EVERY = 10
+_LONG_SLOTS, _SHORT_SLOTS = 1190, 300
+
+
+class Engine:
+    """One region. Times in s of the receiver's monotonic clock are handed in; watts per GPU inside."""
+
+    def __init__(self, *, nameplate_w: float = 700.0, priors: Priors | None = None) -> None:
+        self.intake = Intake(nameplate_w)
+        self.outlook = Outlook()
+        self.periods = period.Periods(0)
+        self.fits = FitDesk()
+        self.domains = Domains(())
+        self._priors = priors or Nameplate()
+        self._alias = np.zeros(0, np.bool_)
+        self._members: Membership | None = None
+        self._rows: Rows | None = None
+
+    def take_rules(self, rules: Rules) -> None:
+        """Use this tree from the next second on; the record of domains begins anew."""
+        self.intake.take_rules(rules)
+        self.domains = Domains(tuple(domain.id for domain in rules.domains))
+
+    def advance(self, now_s: float) -> int:
+        """Close every second whose samples had time to come; the number closed."""
+        boards, closed = self.intake.boards, 0
+        if not boards.rows:
+            return 0
+        due_slot = int(np.floor((now_s - self.intake.grace_s) / SLOT_S))
+        if boards.closed_before == 0 or due_slot - boards.closed_before > _FARTHEST_BEHIND * BLOCK_SLOTS:
+            boards.begin(due_slot // BLOCK_SLOTS * BLOCK_SLOTS)
+        while boards.closed_before + BLOCK_SLOTS <= due_slot:
+            self._close()
+            closed += 1
+        return closed
+
+    def forecast(self) -> tuple[SeriesForecast, ...]:
+        """Jobs, then domains, from the last closed second on; empty before there is one."""
+        if self._members is None or self._rows is None:
+            return ()
+        outlook, rows = self.outlook, self._rows
+        draw, demand = outlook.look(rows, self.periods.period_s, self._alias)
+        speaker = Speaker(self.intake, outlook, self.periods, self._alias, self._members, rows, self._priors)
+        draw, demand = speaker.with_priors(draw, demand)
+        block = outlook.history.block
+        views = self.domains.view(block, draw, demand, rows, speaker.heard)
+        return (*speaker.jobs(draw, demand), *speaker.domains(self.domains, views))
+
+    def due_fits(self) -> list[FitRequest]:
+        """Level parameters that are due to be fitted elsewhere; each is asked for once."""
+        return self.fits.due(self.intake.groups, self.outlook)
+
+    def take_fits(self, results: list[FitResult]) -> None:
+        """Parameters that came back."""
+        self.fits.take(results, self.intake.groups, self.outlook)
+
+    def _close(self) -> None:
+        boards = self.intake.boards
+        if self.intake.groups.changed:
+            self._regroup()
+        members = self._members
+        assert members is not None
+        block = boards.close()
+        raw, hidden, instant, unlike = _grouped(block, members, boards.max_w)
+        self._rows = self._ranges(members)
+        self.outlook.see(raw.T, hidden.T, self._rows, instant.T, unlike.T)
+        if self.domains.ids:
+            self.domains.see(self.outlook.history.block, raw.T, hidden.T, self._rows.limit_w)
+        self._detect()
+
+    def _regroup(self) -> None:
+        boards, groups = self.intake.boards, self.intake.groups
+        groups.assign(boards, boards.closed_before)
+        for part in (*self.outlook.parts, self.periods):
+            part.grow(groups.rows)
+            for row in groups.to_clear:
+                part.clear(row)
+        idle = [group.row for group in groups.known.values() if group.kind == "idle"]
+        self.outlook.ceiling.patience[idle] = censor.IDLE_PATIENCE_BLOCKS
+        self._alias = np.concatenate((self._alias, np.zeros(groups.rows - len(self._alias), np.bool_)))
+        self._alias[groups.to_clear] = False
+        groups.to_clear.clear()
+        self._members = Membership.of(boards, groups.rows)
+        known = {domain: row for row, domain in enumerate(self.domains.ids)}
+        weights = np.zeros((len(known), groups.rows))
+        for board, node in enumerate(boards.node_of):
+            for domain, share in self.intake.shares.get(node, {}).items():
+                weights[known[domain], boards.group[board]] += share
+        self.domains.weights = weights
+
+    def _ranges(self, members: Membership) -> Rows:
+        boards, count = self.intake.boards, np.maximum(members.count, 1)
+        limit_w = np.where(np.isfinite(boards.limit_w), np.fmin(boards.limit_w, boards.max_w), boards.max_w)
+        floor_w = np.where(np.isfinite(boards.lowest_w), np.fmin(boards.lowest_w, boards.max_w), 0.0)
+        limit_w, max_w, floor_w = (
+            members.sums(values) / count for values in (limit_w, boards.max_w, floor_w)
+        )
+        return Rows(floor_w=np.minimum(floor_w, limit_w), limit_w=limit_w, max_w=max_w)
+
+    def _detect(self) -> None:
+        """Periods and aliases of a tenth of the rows: each row every ten seconds."""
+        history = self.outlook.history
+        rows = cohort(history.rows, history.block, _DETECT_EVERY)
+        assert self._rows is not None
+        assert self._members is not None
+        filled = history.filled[rows]
+        found_s = np.full(len(rows), np.nan)
+        ripe = filled >= 0.7 * _LONG_SLOTS
+        early = ~ripe & (filled >= 0.7 * _SHORT_SLOTS)
+        for some, slots in ((ripe, _LONG_SLOTS), (early, _SHORT_SLOTS)):
+            if some.any():
+                found_s[some] = period.find(
+                    history.last(history.raw.value, rows[some], slots).astype(np.float64)
+                )
+        judged = rows[ripe | early]
+        if not len(judged):
+            return
+        self.periods.take(judged, found_s[ripe | early], self._refresh_s()[judged])
+        instant = history.last(history.instant, judged, 600)
+        agree = alias.boards_agree(
+            history.last(history.raw.value, judged, 600).astype(np.float64),
+            history.last(history.unlike, judged, 600).astype(np.float64),
+            self._members.count[judged],
+        )
+        smooth = alias.suspect(instant, self._rows.max_w[judged])
+        marked = self._marked()[judged]
+        known = np.isfinite(self.periods.period_s[judged])
+        self._alias[judged] = smooth & known & ~agree & ~marked
+
+    def _marked(self) -> Array:
+        """True where phase marks announce the very period that was found."""
+        now_s = self.intake.boards.closed_before * SLOT_S
+        marked = np.zeros(self.outlook.history.rows, np.bool_)
+        for group in self.intake.groups.known.values():
+            announced_s = self.intake.marks.period_s(group.id, now_s) if group.kind == "job" else None
+            if announced_s is not None:
+                found_s = self.periods.period_s[group.row]
+                marked[group.row] = bool(abs(found_s - announced_s) <= 0.08 * announced_s)
+        return marked
+
+    def _refresh_s(self) -> Array:
+        """Slowest sensor refresh or sampling step of each group's boards."""
+        boards = self.intake.boards
+        slowest = np.zeros(self.outlook.history.rows)
+        each = np.array([self.intake.refresh_s.get(node, SLOT_S) for node in boards.node_of])
+        np.maximum.at(slowest, boards.group, each)
+        return slowest
+
+
+def _grouped(block: BlockOfBoards, members: Membership, max_w: Array) -> tuple[Array, Array, Array, Array]:
+    """Mean power, hidden flag, one board's instant power and variance between boards: (10, groups) each.
+
+    A slot needs half of the group's boards, else it is a gap; never filled.
+    """
+    present = ~np.isnan(block.mean_w)
+    number = members.sums(present.astype(np.float64))
+    whole = (number > 0) & (number >= 0.5 * members.count)
+    raw = np.where(whole, members.sums(np.nan_to_num(block.mean_w)) / np.maximum(number, 1), np.nan)
+    at_limit = censor.boards_at_limit(block.mean_w, block.limit_w, max_w)
+    hidden = whole & censor.hidden(members.sums(at_limit.astype(np.float64)), number)
+    instant = np.full(raw.shape, np.nan)
+    instant[:, members.rows] = block.instant_w[:, members.order[members.starts]]
+    seen = members.sums((~np.isnan(block.instant_w)).astype(np.float64))
+    first = np.nan_to_num(block.instant_w)
+    mean = members.sums(first) / np.maximum(seen, 1)
+    unlike = np.maximum(members.sums(first**2) / np.maximum(seen, 1) - mean**2, 0.0)
+    return raw, hidden, instant, np.where(seen > 1, unlike, np.nan)

@@ -1,0 +1,126 @@
+"""Everything heard of a region, put where it belongs: samples to boards, jobs to groups, limits, marks, meters."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from easyrider.frame_view import view
+from easyrider.messages import JobEvent, LimitAck, MeterReading, NodeFrame, PhaseMark
+from easyrider.tree import Rules
+from easyrider_forecaster.core import tree_shares
+from easyrider_forecaster.core.arrays import SLOT_S
+from easyrider_forecaster.core.boards import Boards
+from easyrider_forecaster.core.groups import Groups, JobOnNode
+from easyrider_forecaster.core.marks import Marks
+from easyrider_forecaster.core.node_clock import NodeClock
+from easyrider_forecaster.core.roster import Roster
+
+_AHEAD_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeterSeen:
+    """Newest good reading of a domain's meter; wall watts, receiver's clock."""
+
+    power_w: float
+    at_s: float
+    period_s: float
+
+
+class Intake:
+    """The present of one region, as far as it was heard. All times in s of the receiver's monotonic clock."""
+
+    def __init__(self, nameplate_w: float) -> None:
+        self.boards, self.groups, self.marks = Boards(), Groups(), Marks()
+        self.clocks: dict[str, NodeClock] = {}
+        self.refresh_s: dict[str, float] = {}
+        self.meters: dict[str, MeterSeen] = {}
+        self.type_keys: dict[str, str] = {}
+        self.shares: dict[str, dict[str, float]] = {}
+        self.dropped: Counter[str] = Counter()
+        self._nameplate_w = nameplate_w
+        self._declared_w: dict[str, float] = {}
+        self._roster = Roster()
+
+    def take_rules(self, rules: Rules) -> None:
+        """A tree: which domains carry which node, and declared device maxima."""
+        self.shares = tree_shares.shares(rules)
+        self._declared_w = tree_shares.device_maxima(rules)
+        for board, node in enumerate(self.boards.node_of):
+            if node in self._declared_w:
+                self.boards.max_w[board] = self._declared_w[node]
+        self.groups.changed = True
+
+    def take_frame(self, frame: NodeFrame, arrival_s: float) -> None:
+        """Samples of one node. Raises a `MalformedMessage` where its columns do not fit; nothing was taken then."""
+        columns = view(frame)
+        uuids = self._roster.of(frame)
+        if uuids is None:
+            self.dropped["unknown_gpus"] += 1
+            return
+        if not frame.samples or not uuids:
+            return
+        clock = self._clock(frame.node, frame.boot_id)
+        mono_s = frame.mono_ns / 1e9
+        clock.received(mono_s, arrival_s, float(columns.before_s.max()))
+        known = len(self.boards.node_of)
+        nameplate_w = self._declared_w.get(frame.node, self._nameplate_w)
+        rows = self.boards.find(uuids, frame.node, nameplate_w)
+        self.groups.changed |= len(self.boards.node_of) > known
+        self.refresh_s[frame.node] = max(frame.refresh_s, clock.spacing_s if clock.span() > 1 else 0.0)
+        times_s = clock.at(mono_s) - columns.before_s
+        inside = times_s <= arrival_s + _AHEAD_S
+        order = np.argsort(times_s[inside], kind="stable")
+        slots = clock.place(times_s[inside][order])
+        fast = [
+            np.ma.filled(values.astype(np.float64), np.nan)[inside][order]
+            for values in (columns.mean_w, columns.power_w, columns.limit_w)
+        ]
+        if len(slots):
+            self.boards.put(rows, slots, clock.span(), *fast)
+
+    def take_job(self, event: JobEvent, arrival_s: float) -> None:
+        """A job started, changed, runs or ended on a node."""
+        if event.change == "ended":
+            self.groups.drop(event.job, event.node)
+            if self.groups.job(event.job) is None:
+                self.marks.forget(event.job)
+                self.type_keys.pop(event.job, None)
+            return
+        clock = self._clock(event.node, event.boot_id)
+        clock.received(event.mono_ns / 1e9, arrival_s)
+        start_slot = int(np.ceil(clock.at(event.mono_ns / 1e9) / SLOT_S - 1e-6))
+        self.type_keys[event.job] = event.type_key
+        self.groups.take(JobOnNode(event.job, event.node, event.started_ns, event.gpus, start_slot))
+
+    def take_ack(self, ack: LimitAck) -> None:
+        """Limits as read back, sooner than the next frame says them."""
+        for gpu in ack.gpus:
+            board = self.boards.row_of.get(gpu.uuid)
+            if board is not None and gpu.enforced_w is not None:
+                self.boards.limit_w[board] = gpu.enforced_w
+
+    def take_mark(self, mark: PhaseMark, arrival_s: float) -> None:
+        """A phase began or ended."""
+        if mark.begins:
+            clock = self._clock(mark.node, mark.boot_id)
+            clock.received(mark.mono_ns / 1e9, arrival_s)
+            self.marks.take(mark.job, mark.phase, clock.at(mark.mono_ns / 1e9))
+
+    def take_meter(self, reading: MeterReading, arrival_s: float) -> None:
+        """A domain's wall power; only what passed its gate counts."""
+        if reading.power_w is not None and reading.quality == "good" and reading.gated:
+            self.meters[reading.domain] = MeterSeen(reading.power_w, arrival_s, reading.period_s)
+
+    @property
+    def grace_s(self) -> float:
+        """How long after a block's end its samples may still come."""
+        lag_s = max((clock.lag_s for clock in self.clocks.values()), default=0.0)
+        return min(max(lag_s + 0.05, 0.15), 1.3)
+
+    def _clock(self, node: str, boot_id: str) -> NodeClock:
+        clock = self.clocks.get(node)
+        if clock is None or clock.boot_id != boot_id:
+            clock = self.clocks[node] = NodeClock(boot_id)
+        return clock

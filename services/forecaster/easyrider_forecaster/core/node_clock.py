@@ -1,0 +1,63 @@
+"""When a node's samples were taken, in the receiver's clock and on the common grid of slots."""
+
+import numpy as np
+
+from easyrider_forecaster.core.arrays import SLOT_S, Array
+
+_BUCKET_S = 300.0
+
+
+class NodeClock:
+    """One boot of one node: age = (arrival - source time) - the smallest such difference of 5-10 minutes.
+
+    A bus that froze for 6 s therefore shows samples 6 s old, and they still fall into their own slots.
+    """
+
+    def __init__(self, boot_id: str) -> None:
+        self.boot_id = boot_id
+        self.spacing_s = SLOT_S
+        self.lag_s = 0.0
+        self._least_s, self._older_least_s = np.inf, np.inf
+        self._bucket_ends_s = -np.inf
+        self._phase_s: float | None = None
+        self._last_s: float | None = None
+
+    def received(self, mono_s: float, arrival_s: float, oldest_before_s: float = 0.0) -> None:
+        """Learn from one message: source time `mono_s`, arrival, age of its oldest row when it was sent."""
+        difference_s = arrival_s - mono_s
+        if arrival_s >= self._bucket_ends_s:
+            self._older_least_s = self._least_s
+            self._least_s, self._bucket_ends_s = difference_s, arrival_s + _BUCKET_S
+        self._least_s = min(self._least_s, difference_s)
+        lag_s = arrival_s - self.at(mono_s) + oldest_before_s
+        self.lag_s = max(lag_s, self.lag_s + 0.02 * (lag_s - self.lag_s))
+
+    def at(self, mono_s: float) -> float:
+        """Source time in the receiver's clock."""
+        return mono_s + float(min(self._least_s, self._older_least_s))
+
+    def place(self, times_s: Array) -> Array:
+        """Slots in which samples taken at `times_s` (receiver's clock, rising) end; int64, same shape.
+
+        Slots follow the node's own beat, so that jitter of a sample at a slot's edge makes no gap.
+        """
+        if len(times_s) == 0:
+            return np.empty(0, np.int64)
+        if self._phase_s is None:
+            self._phase_s = float(times_s[0] - np.rint(times_s[0] / SLOT_S) * SLOT_S)
+        ends = (times_s - self._phase_s) / SLOT_S
+        slots = np.rint(ends)
+        self._phase_s += 0.05 * SLOT_S * float((ends - slots).mean())
+        self._learn_spacing(times_s)
+        return (slots - 1).astype(np.int64)
+
+    def span(self) -> int:
+        """Slots that one sample speaks for: more than 1 where the node samples slower than 10 Hz."""
+        return int(np.clip(round(self.spacing_s / SLOT_S), 1, 10))
+
+    def _learn_spacing(self, times_s: Array) -> None:
+        before = times_s[:1] if self._last_s is None else np.array([self._last_s])
+        steps_s = np.diff(np.concatenate((before, times_s)))
+        self._last_s = float(times_s[-1])
+        for step_s in steps_s[(steps_s > 0.5 * SLOT_S) & (steps_s < 1.5)]:
+            self.spacing_s += 0.1 * (float(step_s) - self.spacing_s)

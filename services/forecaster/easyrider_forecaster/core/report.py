@@ -1,0 +1,54 @@
+"""Forecasts of groups and domains as message records, in whole tenths of a watt."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from easyrider.messages import HorizonForecast, SeriesForecast
+from easyrider_forecaster.core.arrays import HORIZONS_S, Array
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What stands beside the numbers of one series."""
+
+    id: str
+    gpu_count: int
+    period_s: float | None
+    confidence: float
+    reasons: tuple[str, ...]
+    model: str
+    censored: float
+    basis: Literal["fingerprint", "observed", "nameplate"]
+
+
+def horizons(mean_w: Array, peak_w: Array, q90_w: Array, q99_w: Array) -> tuple[HorizonForecast, ...]:
+    """One record a horizon from four rows of finite watts."""
+    table = np.round(np.stack((mean_w, peak_w, q90_w, q99_w), axis=1), 1).tolist()
+    return tuple(
+        HorizonForecast(horizon_s=float(h), mean_w=m, peak_w=p, peak_q90_w=q90, peak_q99_w=q99)
+        for h, (m, p, q90, q99) in zip(HORIZONS_S, table, strict=True)
+    )
+
+
+def series(
+    scope: Literal["job", "domain"],
+    said: Said,
+    draw: tuple[HorizonForecast, ...],
+    demand: tuple[HorizonForecast, ...],
+) -> SeriesForecast:
+    """One job or domain."""
+    return SeriesForecast(
+        scope=scope,
+        id=said.id,
+        gpu_count=said.gpu_count,
+        draw=draw,
+        demand=demand,
+        period_s=said.period_s,
+        confidence=round(min(max(said.confidence, 0.0), 1.0), 3),
+        reasons=said.reasons,
+        model=said.model,
+        censored=round(min(max(said.censored, 0.0), 1.0), 3),
+        basis=said.basis,
+    )

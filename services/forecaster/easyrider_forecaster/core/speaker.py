@@ -1,0 +1,198 @@
+"""From arrays to what is said: beliefs before data, confidence with reasons, records of jobs and domains."""
+
+import numpy as np
+
+from easyrider.messages import SeriesForecast
+from easyrider_forecaster.core import confidence, report
+from easyrider_forecaster.core.arrays import BLOCK_SLOTS, HORIZONS_S, SLOT_S, Array
+from easyrider_forecaster.core.domains import Domains
+from easyrider_forecaster.core.groups import Group, Membership
+from easyrider_forecaster.core.intake import Intake
+from easyrider_forecaster.core.outlook import Outlook, Rows, View
+from easyrider_forecaster.core.period import Periods
+from easyrider_forecaster.core.priors import Priors
+
+_AT_10S = HORIZONS_S.index(10)
+_ENOUGH_SLOTS = 120
+_METER_SLACK = 0.95
+_METER_PERIODS = 3
+
+
+class Speaker:
+    """One tick's view of everything, turned into `SeriesForecast` records."""
+
+    def __init__(
+        self,
+        intake: Intake,
+        outlook: Outlook,
+        periods: Periods,
+        alias: Array,
+        members: Membership,
+        rows: Rows,
+        priors: Priors,
+    ) -> None:
+        self._intake, self._outlook, self._periods = intake, outlook, periods
+        self._members, self._rows, self._priors = members, rows, priors
+        self.confidence = confidence.judge(self._evidence(alias))
+        self.heard = (outlook.history.filled >= _ENOUGH_SLOTS) & ~self.confidence.silent
+        self.sure = outlook.ceiling.observed & ~self.confidence.silent
+        self._basis: dict[int, str] = {}
+
+    def with_priors(self, draw: View, demand: View) -> tuple[View, View]:
+        """Where nothing was observed yet, or a node fell silent: the prior's peak, draw cut at the limit.
+
+        Between 12 s of data and the first full load the draw is what is measured, but its bound stays the prior's.
+        """
+        peak_w = self._rows.max_w.copy()
+        for group in self._intake.groups.known.values():
+            if group.kind == "job" and not self.sure[group.row] and self._members.count[group.row]:
+                type_key = self._intake.type_keys.get(group.id, "")
+                prior = self._priors.prior(type_key, float(self._rows.max_w[group.row]))
+                peak_w[group.row] = min(prior.peak_w, self._rows.max_w[group.row])
+                self._basis[group.row] = prior.basis
+        drawn_w = np.minimum(peak_w, self._rows.limit_w)
+        drawn = _replaced(draw, ~self.heard, drawn_w)
+        bounded = _replaced(draw, ~self.sure, np.maximum(drawn_w, drawn.peak_w.max(axis=1)))
+        drawn = View(drawn.mean_w, drawn.peak_w, bounded.q90_w, bounded.q99_w)
+        return drawn, _replaced(demand, ~self.sure, peak_w)
+
+    def jobs(self, draw: View, demand: View) -> list[SeriesForecast]:
+        """Every job whose boards were heard, in the order of its id."""
+        groups = sorted(
+            (g for g in self._intake.groups.known.values() if g.kind == "job"), key=lambda g: g.id
+        )
+        return [self._job(group, draw, demand) for group in groups if self._members.count[group.row]]
+
+    def domains(self, domains: Domains, views: tuple[View, View]) -> list[SeriesForecast]:
+        """Every domain of the tree."""
+        watts = domains.weights * self._rows.max_w
+        total_w = watts.sum(axis=1)
+        belief = np.where(
+            total_w > 0, (watts @ self.confidence.value) / np.where(total_w > 0, total_w, 1.0), 0.0
+        )
+        hidden = np.where(
+            total_w > 0,
+            (watts @ self.confidence.evidence.hidden_share) / np.where(total_w > 0, total_w, 1.0),
+            0.0,
+        )
+        observed_w = domains.observed(self._outlook.history.block)
+        said = []
+        for row, name in enumerate(domains.ids):
+            value, reasons = self._domain_doubts(domains, row, float(belief[row]), float(observed_w[row]))
+            below = domains.weights[row] > 0
+            told = report.Said(
+                id=name,
+                gpu_count=round(float(domains.weights[row].sum())),
+                period_s=None,
+                confidence=value,
+                reasons=reasons,
+                model="sum_of_jobs",
+                censored=float(hidden[row]),
+                basis="observed" if below.any() and self.sure[below].all() else "nameplate",
+            )
+            draw, demand = (
+                report.horizons(v.mean_w[row], v.peak_w[row], v.q90_w[row], v.q99_w[row]) for v in views
+            )
+            said.append(report.series("domain", told, draw, demand))
+        return said
+
+    def _job(self, group: Group, draw: View, demand: View) -> SeriesForecast:
+        row, count = group.row, int(self._members.count[group.row])
+        period_s = float(self._periods.period_s[row])
+        basis = self._basis.get(row, "observed")
+        clamped = bool(draw.mean_w[row, 0] <= self._rows.floor_w[row] + 1e-9)
+        reasons = self.confidence.reasons(row) + (("clamped at the lowest draw seen",) if clamped else ())
+        told = report.Said(
+            id=group.id,
+            gpu_count=count,
+            period_s=round(period_s, 3) if np.isfinite(period_s) else None,
+            confidence=float(self.confidence.value[row]),
+            reasons=reasons,
+            model="prior" if basis != "observed" else self._outlook.model(row),
+            censored=float(self.confidence.evidence.hidden_share[row]),
+            basis=basis,  # type: ignore[arg-type]  # a prior's basis or "observed"
+        )
+        views = (
+            report.horizons(*(count * part[row] for part in (v.mean_w, v.peak_w, v.q90_w, v.q99_w)))
+            for v in (draw, demand)
+        )
+        return report.series("job", told, *views)
+
+    def _domain_doubts(
+        self, domains: Domains, row: int, belief: float, observed_w: float
+    ) -> tuple[float, tuple[str, ...]]:
+        name, reasons = domains.ids[row], []
+        below = np.flatnonzero(domains.weights[row] > 0)
+        if not len(below):
+            return 0.0, ("no GPU heard below this domain",)
+        nodes = [node for node, shares in self._intake.shares.items() if name in shares]
+        heard = sum(node in self._intake.clocks for node in nodes)
+        if heard < len(nodes):
+            reasons.append(f"{len(nodes) - heard} of {len(nodes)} nodes not heard")
+            belief *= heard / len(nodes)
+        doubtful = below[self.confidence.value[below] < 0.5]
+        if len(doubtful):
+            worst = doubtful[np.argmax((domains.weights[row] * self._rows.max_w)[doubtful])]
+            why = self.confidence.reasons(int(worst))
+            reasons.append(
+                f"{len(doubtful)} of {len(below)} series doubtful" + (f": {why[0]}" if why else "")
+            )
+        bound = domains.draw.bound
+        if bound.scored[row, _AT_10S] >= 200 and bound.missed[row, _AT_10S] > 0.03:
+            reasons.append(f"0.99 bound held only {100 * (1 - bound.missed[row, _AT_10S]):.1f} % of the time")
+            belief *= max(0.3, 1.0 - 5.0 * (float(bound.missed[row, _AT_10S]) - 0.01))
+        meter_w = self._meter_w(name)
+        if meter_w is not None and meter_w < _METER_SLACK * observed_w:
+            reasons.append(f"meter shows {meter_w:.0f} W, less than its GPUs ({observed_w:.0f} W)")
+            belief = min(belief, 0.5)
+        if belief < 0.995 and not reasons:
+            reasons.append("as sure as its series are")
+        return belief, tuple(reasons)
+
+    def _meter_w(self, domain: str) -> float | None:
+        meter, now_s = self._intake.meters.get(domain), self._intake.boards.closed_before * SLOT_S
+        if meter is None or now_s - meter.at_s > _METER_PERIODS * meter.period_s + 1.0:
+            return None
+        return meter.power_w
+
+    def _evidence(self, alias: Array) -> confidence.Evidence:
+        history, rating_w = self._outlook.history, np.maximum(self._rows.max_w, 1.0)
+        age_s = history.age.astype(np.float64)
+        due = np.clip(age_s, 1, 60) * BLOCK_SLOTS
+        present = np.minimum(history.count(600), due)
+        silent = np.full(history.rows, np.inf)
+        tops = history.blocks_back(history.raw.top, 60)
+        any_heard = np.isfinite(tops)
+        heard = any_heard.any(axis=1)
+        silent[heard] = any_heard[heard].argmax(axis=1)
+        silent[~heard] = np.minimum(age_s, 60)[~heard]
+        bound, means = self._outlook.bound, self._outlook.means
+        coarse = np.array([clock.span() > 1 for clock in self._intake.clocks.values()])
+        slow_nodes = {n for n, c in self._intake.clocks.items() if c.span() > 1} if coarse.any() else set()
+        slow = np.zeros(history.rows, np.bool_)
+        for board, node in enumerate(self._intake.boards.node_of) if slow_nodes else ():
+            slow[self._intake.boards.group[board]] |= node in slow_nodes
+        return confidence.Evidence(
+            age_s=age_s,
+            present_share=present / due,
+            hidden_share=history.blocks_back(history.hidden, 60).sum(axis=1) / np.maximum(present, 1),
+            silent_s=silent,
+            error_share=means.error_w[:, _AT_10S] / rating_w,
+            rival_share=means.rival_error_w[:, _AT_10S] / rating_w,
+            missed_share=bound.missed[:, _AT_10S],
+            bounds_scored=bound.scored[:, _AT_10S],
+            unsettled=self._periods.unsettled,
+            too_fast=self._periods.too_fast,
+            alias=alias,
+            nameplate=~self._outlook.ceiling.observed,
+            coarse=slow,
+        )
+
+
+def _replaced(view: View, rows: Array, watts: Array) -> View:
+    """The view with one number for every horizon of some rows; whatever is left without a value gets it too."""
+
+    def one(part: Array) -> Array:
+        return np.where(rows[:, None] | ~np.isfinite(part), watts[:, None], part)
+
+    return View(one(view.mean_w), one(view.peak_w), one(view.q90_w), one(view.q99_w))
