@@ -76,9 +76,10 @@ class Bench:
         """A write with its guardian's line."""
         stamp_ns = self.write(node, gpu, limit_w, after_s=after_s)
         line = {
-            "stamp_ns": stamp_ns + 1_000_000, "gpu": f"GPU-{node}-{gpu}", "cause": cause, "epoch": 1, "seq": 1,
+            "stamp_ns": stamp_ns + 1_000_000, "uuid": f"GPU-{node}-{gpu}", "gpu": gpu, "cause": cause, "epoch": 1,
+            "seq": 1,
             "mint_ns": stamp_ns - round(age_s * SECOND), "ttl_s": 5.0,
-            "requested_mw": round(limit_w * 1000), "enforced_mw": round(limit_w * 1000),
+            "requested_w": limit_w,
         }  # fmt: skip
         with (self.run / node / "writes.jsonl").open("a") as file:
             file.write(json.dumps(line) + "\n")
@@ -190,6 +191,33 @@ def test_a_command_written_after_its_lease_is_late(bench: Bench) -> None:
     bench.command("n1", 1, 480, age_s=4.9)
 
     assert bench.verdict()["late_commands_applied"] == 1
+
+
+def test_a_guardian_that_froze_between_its_line_and_its_write_is_late_and_foreign(bench: Bench) -> None:
+    bench.all_at(500)
+    bench.begin_counting()
+    told_ns = bench.now_ns
+    bench.command("n1", 0, 480)
+    file = bench.files["n1"]
+    place = int(file.header["ring_head"]) - 1
+    file.ring["stamp_ns"][place] = told_ns + 20 * SECOND
+    bench.now_ns += 21 * SECOND
+
+    found = bench.verdict()
+
+    assert (found["late_commands_applied"], found["foreign_writes"]) == (1, 1)
+
+
+def test_a_journal_that_was_rotated_is_read_to_its_end(bench: Bench) -> None:
+    bench.all_at(500)
+    bench.begin_counting()
+    bench.command("n1", 0, 480)
+    bench.case.look(bench.now_ns)
+    bench.command("n1", 0, 470, after_s=0.1)
+    (bench.run / "n1" / "writes.jsonl").rename(bench.run / "n1" / "writes.jsonl.1")
+    bench.command("n1", 0, 460, after_s=0.1)
+
+    assert bench.verdict()["foreign_writes"] == 0
 
 
 def test_a_dead_man_is_never_late(bench: Bench) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from easyrider_twin.referee.joules import Joules
-from easyrider_twin.referee.journals import PATIENCE_NS, TOLERANCE_NS, Journal, Tail
+from easyrider_twin.referee.journals import PATIENCE_NS, REMEMBERED_NS, Journal, Tail
 from easyrider_twin.referee.mixtures import Mixtures
 from easyrider_twin.referee.rings import Ring, Write
 from easyrider_twin.referee.site import Site
@@ -151,12 +151,15 @@ class Case:
                 if (late_s := line.late_by_s(write.stamp_ns)) is not None:
                     self._find("late", write.stamp_ns, **_told(write), late_s=late_s)
             elif last or now_ns - write.stamp_ns > PATIENCE_NS:
-                self._find("foreign", write.stamp_ns, **_told(write))
+                old = told_by.claim(write.stamp_ns, uuid, write.requested_w, near=False) if told_by else None
+                self._find("foreign", write.stamp_ns, **_told(write), told_before=old is not None)
+                if old is not None and (late_s := old.late_by_s(write.stamp_ns)) is not None:
+                    self._find("late", write.stamp_ns, **_told(write), late_s=late_s)
             else:
                 waiting.append(write)
         self._unclaimed = waiting
         for journal in self._journals.values():
-            journal.forget(now_ns - PATIENCE_NS - 2 * TOLERANCE_NS - TRUTH_STALE_NS)
+            journal.forget(now_ns - REMEMBERED_NS)
 
     def _tell_breaches(self) -> None:
         for breach in self.mixtures.breaches[self._told_breaches :]:

@@ -7,6 +7,9 @@ from typing import Any
 
 TOLERANCE_NS = 250_000_000
 """A guardian stamps its line beside the call, the library inside it."""
+ROUNDING_MW = 1
+REMEMBERED_NS = 120_000_000_000
+"""Lines that no write has claimed are kept for so long."""
 PATIENCE_NS = 3_000_000_000
 """A line may reach the file so long after the write."""
 
@@ -36,18 +39,32 @@ class Line:
 
 
 class Tail:
-    """New whole lines of a growing file of JSON objects; a file that is not there yet has none."""
+    """New whole lines of a growing file of JSON objects; a file that is not there yet has none.
+
+    A file that was renamed to `.1` and begun anew is read to its end first.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.malformed = 0
-        self._at, self._rest = 0, b""
+        self._at, self._rest, self._inode = 0, b"", 0
 
     def read(self) -> list[dict[str, Any]]:
         """What was added since the last look."""
         if not self.path.exists():
             return []
-        with self.path.open("rb") as file:
+        found: list[dict[str, Any]] = []
+        inode = self.path.stat().st_ino
+        if self._inode not in (0, inode):
+            rotated = self.path.with_name(self.path.name + ".1")
+            if rotated.exists() and rotated.stat().st_ino == self._inode:
+                found += self._rest_of(rotated)
+            self._at, self._rest = 0, b""
+        self._inode = inode
+        return found + self._rest_of(self.path)
+
+    def _rest_of(self, path: Path) -> list[dict[str, Any]]:
+        with path.open("rb") as file:
             file.seek(self._at)
             added = file.read()
         self._at += len(added)
@@ -85,15 +102,18 @@ class Journal:
             except (KeyError, TypeError, ValueError):
                 self._tail.malformed += 1
 
-    def claim(self, stamp_ns: int, uuid: str, requested_w: float) -> Line | None:
-        """The line nearest in time that tells of this write; it is told only once."""
+    def claim(self, stamp_ns: int, uuid: str, requested_w: float, *, near: bool = True) -> Line | None:
+        """The line nearest in time that tells of this write; it is told only once.
+
+        Not `near`: a line of any age before it, as a guardian leaves that froze between line and write.
+        """
         requested_mw = round(requested_w * 1000)
         fitting = [
             line
             for line in self._lines
             if line.uuid == uuid
-            and line.requested_mw == requested_mw
-            and abs(line.stamp_ns - stamp_ns) <= TOLERANCE_NS
+            and abs(line.requested_mw - requested_mw) <= ROUNDING_MW
+            and (abs(line.stamp_ns - stamp_ns) <= TOLERANCE_NS if near else line.stamp_ns <= stamp_ns)
         ]
         if not fitting:
             return None
@@ -109,9 +129,9 @@ class Journal:
 def _line(value: dict[str, Any]) -> Line:
     return Line(
         stamp_ns=int(value["stamp_ns"]),
-        uuid=str(value["gpu"] if "gpu" in value else value["uuid"]),
+        uuid=str(value["uuid"]),
         cause=str(value["cause"]),
-        requested_mw=int(value["requested_mw"]),
+        requested_mw=round(float(value["requested_w"]) * 1000),
         mint_ns=None if value.get("mint_ns") is None else int(value["mint_ns"]),
         ttl_s=None if value.get("ttl_s") is None else float(value["ttl_s"]),
     )
