@@ -9,7 +9,7 @@ import msgspec
 from easyrider_guardian.core.orders import Order
 
 WRITES, READ_BACKS = "writes.jsonl", "read_backs.jsonl"
-ROTATE_AT_BYTES = 8 * 1024 * 1024
+ROTATE_AT_BYTES = 64 * 1024 * 1024
 
 
 class WriteLog:
