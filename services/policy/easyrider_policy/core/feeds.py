@@ -57,6 +57,12 @@ class Weights:
         found[self.of_nodes.above[marked[self.of_nodes.below]]] = True
         return found
 
+    def count(self, of_node: Ints) -> Ints:
+        """How many there are below each domain, of counts per node."""
+        counted = np.bincount(self.of_nodes.above, weights=of_node[self.of_nodes.below].astype(np.float64))
+        counted = np.pad(counted, (0, self.domain_count - len(counted)))
+        return np.rint(counted).astype(np.int64)
+
     def least_of_nodes(self, domain_values: Floats, node_count: int) -> Floats:
         """Smallest value among the domains above each node."""
         least = np.full(node_count, np.inf)

@@ -1,0 +1,209 @@
+"""From wanted limits to the messages that may leave now: lowers at once, raises only into verified room.
+
+Every node gets a grant each second. One that has not acked the present leader gets a `Hold`; after its ack it
+gets vectors built from that ack, none of whose entries stands above it until raises are allowed. What a vector
+could bring about is booked in the ledger before the message is returned.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider.messages import ExitGrant, GpuLimit, Hold, SetLimits
+from easyrider.tree import Leases
+from easyrider_policy.core import leader, steps
+from easyrider_policy.core.counting import Sums
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.leader import Lead
+from easyrider_policy.core.leaving import Leavings
+from easyrider_policy.core.ledger import Ledger
+from easyrider_policy.core.silence import Key
+from easyrider_policy.core.steps import Asked, Step
+from easyrider_policy.core.waiting import Waiting, waiting
+
+Ints = NDArray[np.int64]
+Command = SetLimits | Hold | ExitGrant
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Wanted:
+    """What the planner wants of each board (G,).
+
+    `limit_w` NaN: no wish, hold. `managed`: in `pilot` or `enforce`; a board that we limit and that is not
+    managed any more is asked to leave. `job`: row of its job, -1 idle; boards of a job rise together.
+    """
+
+    limit_w: Floats
+    managed: Bools
+    job: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """What leaves now, in order. `lowers` and `raises` count boards."""
+
+    messages: tuple[Command, ...] = ()
+    lowers: int = 0
+    raises: int = 0
+    waiting: tuple[Waiting, ...] = ()
+
+
+class Commands:
+    """What was last asked of each board under the present epoch, and when each node had its last grant."""
+
+    def __init__(self, fleet: Fleet, leases: Leases, tree: str, region: str) -> None:
+        self.fleet, self.leases, self.tree, self.region = fleet, leases, tree, region
+        self.seq = 0
+        self.epoch = -1
+        unknown_w = np.full(len(fleet.gpus), np.nan)
+        self.held = Asked(limit_w=unknown_w, fallback_w=unknown_w)
+        self.based: Bools = np.zeros(
+            len(fleet.nodes), dtype=np.bool_
+        )  # `held` stands on an ack of this epoch
+        self.granted_s: Floats = np.full(len(fleet.nodes), -np.inf)
+
+    def compose(
+        self,
+        now_s: float,
+        lead: Lead,
+        ledger: Ledger,
+        sums: Sums,
+        leavings: Leavings,
+        wanted: Wanted,
+        limit_dropped: bool = False,
+    ) -> Orders:
+        """Messages for this moment, booked. `sums` are those of `ledger.counted_w(now_s)`.
+
+        `limit_dropped`: a hard limit fell since the last call, so every node with a vector in flight gets a
+        newer one, changed or not, behind which no old raise can land.
+        """
+        if not leader.may_publish(lead, self.leases, now_s):
+            return Orders()
+        fleet, roll = self.fleet, ledger.roll
+        self._rebase(lead, ledger)
+        self._part(now_s, ledger, leavings, wanted)
+        holding = not leader.raises_allowed(lead, self.leases, now_s)
+        counted_w, quiet, gone = ledger.counted_w(now_s), roll.quiet(now_s), leavings.gone(wanted.managed)
+        reach = (now_s - roll.nonce_s < self.leases.ttl_s) & ~leavings.away()
+        able = reach & self.based
+        free = able & ~quiet & ~leavings.asking(now_s) & (not holding)
+        ours = wanted.managed & fleet.settable & ~gone
+        base = self.held.within(counted_w, ledger.overshoot)
+        step = Step(
+            base=base,
+            target=steps.targets(fleet, wanted.limit_w, ours & ~np.isnan(wanted.limit_w), base),
+            ours=ours,
+            counted_w=counted_w,
+            overshoot=ledger.overshoot,
+            group=steps.groups(wanted.job),
+            able=able,
+            free=free,
+        )
+        room_w = sums.room_w - leavings.needs_w(now_s, ledger, counted_w)
+        admitted = steps.shares(fleet, step, sums, room_w)
+        asked = steps.taken(fleet, step, self.held, admitted.share)
+        left = waiting(fleet, step, sums, admitted, asked, quiet, holding)
+        before, self.held = self.held, asked
+        changed = (asked.limit_w != before.limit_w) | (asked.fallback_w != before.fallback_w)
+        urgent = np.bincount(fleet.gpu_node[changed], minlength=len(fleet.nodes)) > 0
+        if limit_dropped:
+            urgent |= ledger.outbox.in_flight
+        due = now_s - self.granted_s >= self.leases.grant_every_s - 1e-6
+        in_vector = (ours | ledger.told) & ~gone
+        messages: list[Command] = []
+        for node in np.flatnonzero(reach & (due | (urgent & self.based))).tolist():
+            messages.append(self._grant(node, ledger, in_vector))
+            self.granted_s[node] = now_s
+        if not holding:
+            messages += self._exits(now_s, able & ~quiet, ledger, counted_w, sums, leavings)
+        return Orders(
+            messages=tuple(messages),
+            lowers=int(np.sum(asked.limit_w < before.limit_w)),
+            raises=int(np.sum(asked.limit_w > before.limit_w)),
+            waiting=left,
+        )
+
+    def moved_to(self, fleet: Fleet) -> "Commands":
+        """The same leadership on another fleet: what is held is taken anew from the acks the ledger keeps."""
+        moved = Commands(fleet, self.leases, self.tree, self.region)
+        moved.seq, moved.epoch = self.seq, self.epoch
+        for node, name in enumerate(fleet.nodes):
+            before = self.fleet.node_index.get(name)
+            if before is not None:
+                moved.granted_s[node] = self.granted_s[before]
+        return moved
+
+    def _rebase(self, lead: Lead, ledger: Ledger) -> None:
+        """Take what each node acked under this epoch as what is held there; forget what was held before."""
+        if lead.epoch != self.epoch:
+            self.epoch = lead.epoch
+            self.based[:] = False
+            self.granted_s[:] = -np.inf
+        acked = ledger.fence == lead.epoch
+        self.based &= acked
+        fresh = acked & ~self.based
+        if not fresh.any():
+            return
+        rows = fresh[self.fleet.gpu_node]
+        # A board nobody could read is held at its minimum: whatever it has, this is no raise.
+        known_w = np.where(np.isnan(ledger.requested_w), self.fleet.min_w, ledger.requested_w)
+        lowest_w = np.minimum(steps.fallbacks(self.fleet), known_w)
+        fallback_w = np.where(np.isnan(ledger.fallback_w), lowest_w, ledger.fallback_w)
+        self.held = Asked(
+            limit_w=np.where(rows, known_w, self.held.limit_w),
+            fallback_w=np.where(rows, fallback_w, self.held.fallback_w),
+        )
+        self.based |= fresh
+
+    def _part(self, now_s: float, ledger: Ledger, leavings: Leavings, wanted: Wanted) -> None:
+        """Boards that we limit and should not any more are asked to leave, as a node that stops asks."""
+        parting = ledger.told & ~wanted.managed & ~leavings.gone(wanted.managed)
+        nodes = self.fleet.gpu_node[parting]
+        for node in leavings.parting() - set(nodes.tolist()):
+            leavings.stayed(node)
+        for node in np.unique(nodes).tolist():
+            rows = np.flatnonzero(parting & (self.fleet.gpu_node == node))
+            leavings.parted(node, rows, ledger.baseline_w[rows], int(ledger.roll.nonce[node]), now_s)
+
+    def _grant(self, node: int, ledger: Ledger, in_vector: Bools) -> Command:
+        key, boards = self._next(), self.fleet.gpus_of(node)
+        head: dict[str, Any] = {
+            "tree": self.tree,
+            "region": self.region,
+            "node": self.fleet.nodes[node],
+            "epoch": key.epoch,
+            "seq": key.seq,
+            "nonce": int(ledger.roll.nonce[node]),
+            "ttl_s": self.leases.ttl_s,
+        }
+        mine = in_vector[boards]
+        if not self.based[node] or not mine.any():
+            return Hold(**head)
+        limit_w = np.where(mine, self.held.limit_w[boards], np.nan)
+        fallback_w = np.where(mine, self.held.fallback_w[boards], np.nan)
+        ledger.sent(node, key, limit_w, fallback_w)
+        rows = zip(self.fleet.gpus[boards], mine.tolist(), limit_w.tolist(), fallback_w.tolist(), strict=True)
+        return SetLimits(
+            **head,
+            limits=tuple(
+                GpuLimit(uuid=uuid, limit_w=watts if our else None, fallback_w=back_w if our else None)
+                for uuid, our, watts, back_w in rows
+            ),
+        )
+
+    def _exits(
+        self, now_s: float, able: Bools, ledger: Ledger, counted_w: Floats, sums: Sums, leavings: Leavings
+    ) -> list[Command]:
+        """Exit grants are raises, into room that the raises of this moment have left alone."""
+        grants: list[Command] = []
+        for node, request in leavings.affordable(now_s, able, ledger, counted_w, sums).items():
+            key = self._next()
+            grants.append(leavings.grant(node, request, key, self.tree, self.region, self.leases.ttl_s))
+            leavings.let_go(node, request, key, now_s)
+        return grants
+
+    def _next(self) -> Key:
+        self.seq += 1
+        return Key(self.epoch, self.seq)

@@ -1,0 +1,282 @@
+"""What every board could still be enforcing, in board watts, from what was sent, acked and seen.
+
+A board counts the highest of: requested and enforced of its newest ack, every newer limit and fallback sent and
+not provably refused, the fallback in force, and whatever any frame or state has shown since that ack; times the
+learned overshoot. Only an ack of the present boot with an (epoch, seq) above every ack before lowers a count: it
+replaces everything sent up to it and nothing sent after it. Everything else can only raise.
+
+It counts device maximum: a board never armed or of a node never heard on its present boot, one that takes no
+limit, one not read for over 20 s, a node silent for over 20 s without `boot_guard`, and a node of which the
+present leader does not know what the one before it sent.
+
+Methods are transitions: each takes one thing that happened and when, reads no clock, and changes this object
+only; `counted_w` and `planned_w` derive. Arrays have shape (G,) boards or (N,) nodes, in the fleet's order.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider.messages import GpuAck, LimitAck, NodeState
+from easyrider.tree import Leases
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.outbox import Outbox
+from easyrider_policy.core.silence import HEARTBEAT_S, NOTHING, QUIET_S, TRUST_S, Key, Roll
+
+TAKES_NO_LIMIT = frozenset({"no_permission", "not_supported", "quarantined"})
+"""Refusals of a board that say its limit cannot be relied on."""
+OVERSHOOT_MOST = 1.03
+PER_BOARD = (
+    *("acked_w", "requested_w", "fallback_w", "seen_w", "seen_ns", "said_w", "told", "stuck", "read_s"),
+    *("overshoot", "booked_w", "baseline_w"),
+)
+PER_NODE = ("acked_ns", "fence", "proven", "rebooted")
+
+
+class Ledger:
+    """Worst-case watts per board. `fleet` is fixed; `moved_to` carries everything to another one."""
+
+    def __init__(self, fleet: Fleet, leases: Leases) -> None:
+        boards, nodes = len(fleet.gpus), len(fleet.nodes)
+        self.fleet, self.leases = fleet, leases
+        self.roll = Roll(fleet)
+        self.outbox = Outbox(fleet)
+        self.acked_w: Floats = fleet.max_w.copy()  # max(requested, enforced) of the newest ack
+        self.requested_w: Floats = np.full(boards, np.nan)  # of the newest ack
+        self.fallback_w: Floats = np.full(boards, np.nan)  # in force at the newest ack
+        self.seen_w: Floats = np.zeros(boards)  # highest shown since the newest ack
+        self.seen_ns: NDArray[np.int64] = np.zeros(boards, dtype=np.int64)  # source clock of the latest such
+        self.said_w: Floats = np.full(boards, np.nan)  # what the newest state says, whoever leads
+        self.baseline_w: Floats = np.full(boards, np.nan)  # found before the first write ever
+        self.told: Bools = np.zeros(boards, dtype=np.bool_)  # armed, by the newest ack of this boot
+        self.stuck: Bools = ~fleet.settable
+        self.read_s: Floats = np.full(boards, -np.inf)
+        self.overshoot: Floats = np.ones(boards)
+        self.booked_w: Floats = np.zeros(boards)  # baselines of boards that leave or have left
+        self.acked_key: list[Key] = [NOTHING] * nodes
+        self.acked_ns: NDArray[np.int64] = np.full(nodes, -1, dtype=np.int64)
+        self.fence: NDArray[np.int64] = np.full(nodes, -1, dtype=np.int64)  # highest epoch acked, this boot
+        self.proven: Bools = np.zeros(nodes, dtype=np.bool_)  # shown after stage 2, without an ack
+        self.rebooted: Bools = np.zeros(nodes, dtype=np.bool_)  # under our eyes, and no ack since
+        self.lead_epoch = -1
+        self.taken_s = -np.inf
+
+    # What we do
+
+    def took_over(self, epoch: int, now_s: float) -> None:
+        """We lead with this epoch now: what the leader before sent last is unknown on every node."""
+        self.lead_epoch, self.taken_s = epoch, now_s
+        self.proven[:] = False
+
+    def sent(self, node: int, key: Key, limit_w: Floats, fallback_w: Floats) -> None:
+        """Book a vector of a node's boards, NaN where it says nil. Call it before the message leaves."""
+        self.outbox.sent(node, key, limit_w, fallback_w)
+
+    def booked(self, rows: NDArray[np.int64], baseline_w: Floats) -> None:
+        """Count the baselines of boards that are about to be let go."""
+        self.booked_w[rows] = np.maximum(self.booked_w[rows], baseline_w)
+
+    def released(self, rows: NDArray[np.int64]) -> None:
+        """Boards are back under a limit, or the operator answers for them: their bookings end."""
+        self.booked_w[rows] = 0.0
+
+    def learned(self, overshoot: Floats) -> None:
+        """Draw over limit while bound, per board; held within 1 to 1.03."""
+        self.overshoot = np.clip(np.nan_to_num(overshoot, nan=OVERSHOOT_MOST), 1.0, OVERSHOOT_MOST)
+
+    # What we hear
+
+    def acked(self, ack: LimitAck, minted_s: float) -> bool:
+        """Whether an ack replaced what was counted. One that is refused, old or repeated replaces nothing."""
+        node = self.fleet.node_index.get(ack.node)
+        if node is None or not self._of_this_boot(node, ack.boot_id):
+            return False
+        self.roll.heard(node, minted_s)
+        key = Key(ack.epoch, ack.seq)
+        if not ack.accepted:
+            self.outbox.refused(node, key, ack.refused, Key(ack.highest_epoch, ack.highest_seq))
+            return False
+        if key <= self.acked_key[node]:
+            return False
+        dropped_w, dropped_fallback_w = self.outbox.answered(node, key)
+        boards = {board.uuid: board for board in ack.gpus}
+        self.acked_key[node], self.fence[node] = key, max(self.fence[node], ack.epoch)
+        self.rebooted[node] = False
+        self.acked_ns[node] = max(self.acked_ns[node], ack.mono_ns)
+        for place, row in enumerate(range(*self.fleet.gpus_of(node).indices(len(self.fleet.gpus)))):
+            sent_w, sent_fallback_w = float(dropped_w[place]), float(dropped_fallback_w[place])
+            board = boards.get(self.fleet.gpus[row])
+            self._board_acked(row, board, ack.mono_ns, minted_s, max(sent_w, sent_fallback_w))
+        return True
+
+    def state_heard(self, state: NodeState, minted_s: float) -> None:
+        """Note the nonce, and raise what the state shows above the count. A state older than the ack is left."""
+        node = self.fleet.node_index.get(state.node)
+        if node is None or not self._of_this_boot(node, state.boot_id):
+            return
+        self.roll.heard(node, minted_s)
+        self.roll.nonce_heard(node, state.nonce, minted_s)
+        if state.mono_ns <= self.acked_ns[node]:
+            return
+        shown = self._proves(node, minted_s, stage=state.stage)
+        for board in state.gpus:
+            row = self.fleet.gpu_index.get(board.uuid)
+            if row is None or self.fleet.gpu_node[row] != node:
+                continue
+            self.stuck[row] = self.stuck[row] or not board.settable
+            self.baseline_w[row] = np.nan if board.baseline_w is None else board.baseline_w
+            if not board.controlled:
+                self.told[row] = False
+            if board.enforced_w is None or board.requested_w is None:
+                continue
+            holds_w = max(board.enforced_w, board.requested_w, board.fallback_w or 0.0)
+            self.read_s[row] = max(self.read_s[row], minted_s)
+            self.said_w[row] = holds_w
+            self._seen(row, holds_w, state.mono_ns)
+            if shown and board.controlled and board.fallback_w is not None:
+                self._taken_as_shown(row, holds_w, board.fallback_w)
+        self.proven[node] |= shown
+
+    def frame_heard(self, node: int, boot_id: str, enforced_w: Floats, read_ns: int, minted_s: float) -> None:
+        """Raise what a frame's newest row shows above the count; NaN where a cell is not valid.
+
+        `read_ns` is the source clock of that row; a row older than the ack is left.
+        """
+        if not self._of_this_boot(node, boot_id):
+            return
+        self.roll.heard(node, minted_s)
+        if read_ns <= self.acked_ns[node]:
+            return
+        boards = self.fleet.gpus_of(node)
+        valid = np.isfinite(enforced_w)
+        shown_w = np.where(valid, enforced_w, 0.0)
+        self.read_s[boards][valid] = np.maximum(self.read_s[boards][valid], minted_s)
+        self.seen_w[boards] = np.maximum(self.seen_w[boards], shown_w)
+        self.seen_ns[boards] = np.where(valid, read_ns, self.seen_ns[boards])
+        if self._proves(node, minted_s, stage=None) and valid.all():
+            for row, watts in zip(range(boards.start, boards.stop), shown_w, strict=True):
+                self._taken_as_shown(row, float(watts), float(self.fleet.fallback_w[node]))
+            self.proven[node] = True
+
+    # What follows
+
+    def counted_w(self, now_s: float) -> Floats:
+        """(G,) watts that each board could still draw: what the room for raises is measured by."""
+        unknown = (self.fence < self.lead_epoch) & ~self.proven
+        return self._with_worst(self._told_w(), now_s, unknown)
+
+    def planned_w(self, now_s: float) -> Floats:
+        """(G,) the same for planning, but a take-over alone moves nothing.
+
+        A node that has not acked the present leader counts what its newest state says, else its fallback: the
+        leader before kept the sums. The silence rule ends that after 20 s.
+        """
+        unfenced = self.fence < self.lead_epoch
+        worst_w = self._with_worst(self._told_w(), now_s, np.zeros_like(unfenced))
+        row_unfenced = (unfenced & ~self.proven & (now_s - self.taken_s <= TRUST_S))[self.fleet.gpu_node]
+        rules_w = np.minimum(self.fleet.fallback_w[self.fleet.gpu_node], self.fleet.max_w)
+        said_w = np.where(np.isnan(self.said_w), rules_w, self.said_w) * self.overshoot
+        return np.where(row_unfenced, np.maximum(said_w, self.booked_w), worst_w)
+
+    def unfenced(self, now_s: float) -> Bools:
+        """(N,) nodes in whose domains nothing may rise: no ack of the present leader, nor shown after stage 2.
+
+        Once every grant of the leader before has surely run into stage 2, such a node blocks no more: it counts
+        device maximum.
+        """
+        return (self.fence < self.lead_epoch) & ~self.proven & (now_s < self.proof_s())
+
+    def proof_s(self) -> float:
+        """When whatever the leader before granted has surely run into the second stage."""
+        return self.taken_s + self.leases.ttl_s + self.leases.second_stage_s + HEARTBEAT_S
+
+    def moved_to(self, fleet: Fleet) -> "Ledger":
+        """Everything known, on another fleet: boards go by UUID on the same node, nodes by id."""
+        old_nodes = np.array([self.fleet.node_index.get(name, -1) for name in fleet.nodes], dtype=np.int64)
+        old_rows = np.array([self._row_on(fleet, row) for row in range(len(fleet.gpus))], dtype=np.int64)
+        moved = Ledger(fleet, self.leases)
+        moved.roll, moved.outbox = self.roll.moved_to(fleet, old_nodes), self.outbox.moved_to(fleet, old_rows)
+        for column in PER_BOARD:
+            getattr(moved, column)[old_rows >= 0] = getattr(self, column)[old_rows[old_rows >= 0]]
+        for column in PER_NODE:
+            getattr(moved, column)[old_nodes >= 0] = getattr(self, column)[old_nodes[old_nodes >= 0]]
+        moved.acked_key = [self.acked_key[before] if before >= 0 else NOTHING for before in old_nodes]
+        moved.stuck |= ~fleet.settable
+        moved.lead_epoch, moved.taken_s = self.lead_epoch, self.taken_s
+        return moved
+
+    def _row_on(self, fleet: Fleet, row: int) -> int:
+        before = self.fleet.gpu_index.get(fleet.gpus[row], -1)
+        same = (
+            before >= 0 and self.fleet.nodes[self.fleet.gpu_node[before]] == fleet.nodes[fleet.gpu_node[row]]
+        )
+        return before if same else -1
+
+    def _told_w(self) -> Floats:
+        in_force_w = np.nan_to_num(self.fallback_w, nan=0.0)
+        told_w: Floats = np.maximum.reduce([self.acked_w, self.outbox.highest_w, in_force_w, self.seen_w])
+        return told_w
+
+    def _with_worst(self, told_w: Floats, now_s: float, unknown: Bools) -> Floats:
+        fleet = self.fleet
+        lost = (self.roll.silent(now_s) & ~fleet.boot_guard) | unknown
+        let_go = self.booked_w > 0  # counts its baseline, which it was granted
+        at_most = (~self.told & ~let_go) | self.stuck | lost[fleet.gpu_node]
+        # A board unread on a node that talks may have lost its limit with its driver.
+        at_most |= (now_s - self.read_s > TRUST_S) & ~self.roll.silent(now_s)[fleet.gpu_node]
+        worst_w = np.where(at_most, np.maximum(told_w, fleet.max_w), told_w)
+        return np.maximum(worst_w, self.booked_w) * self.overshoot
+
+    def _of_this_boot(self, node: int, boot_id: str) -> bool:
+        known = self.roll.boot_is(node, boot_id)
+        if known is None:
+            self._booted(node, boot_id)
+        return known is not False
+
+    def _booted(self, node: int, boot_id: str) -> None:
+        """A host comes up uncapped: its boards count device maximum until an ack of this boot tells more."""
+        self.roll.booted(node, boot_id)
+        boards = self.fleet.gpus_of(node)
+        self.told[boards], self.said_w[boards] = False, np.nan
+        self.acked_w[boards] = self.fleet.max_w[boards]
+        self.seen_w[boards], self.seen_ns[boards] = 0.0, 0
+        self.acked_ns[node], self.fence[node], self.proven[node] = -1, -1, False
+        self.rebooted[node] = bool(self.roll.earlier_boots[node])
+
+    def _board_acked(
+        self, row: int, board: GpuAck | None, ack_ns: int, minted_s: float, sent_w: float
+    ) -> None:
+        if board is None or board.enforced_w is None or board.requested_w is None:
+            # Not read: what was sent up to here may be in force, and what was counted before may be too.
+            before_w = max(self.acked_w[row], self.seen_w[row], np.nan_to_num(self.fallback_w[row]))
+            self.acked_w[row] = max(before_w, sent_w)
+            return
+        self.acked_w[row] = max(board.enforced_w, board.requested_w)
+        self.requested_w[row] = board.requested_w
+        self.fallback_w[row] = np.nan if board.fallback_w is None else board.fallback_w
+        self.told[row] = board.fallback_w is not None
+        self.stuck[row] = not self.fleet.settable[row] or board.refused in TAKES_NO_LIMIT
+        self.read_s[row] = max(self.read_s[row], minted_s)
+        self.said_w[row] = max(self.acked_w[row], board.fallback_w or 0.0)
+        if self.seen_ns[row] <= ack_ns:
+            self.seen_w[row], self.seen_ns[row] = 0.0, 0
+
+    def _seen(self, row: int, watts: float, source_ns: int) -> None:
+        self.seen_w[row] = max(self.seen_w[row], watts)
+        self.seen_ns[row] = max(self.seen_ns[row], source_ns)
+
+    def _proves(self, node: int, minted_s: float, stage: int | None) -> bool:
+        """Whether a message shows a node without an ack after every grant of the leader before has run out."""
+        if self.fence[node] >= self.lead_epoch or self.rebooted[node]:
+            return False
+        if stage is not None and stage < 2:
+            self.proven[node] = False  # somebody grants
+            return False
+        if stage is None:  # a frame shows no stage: it serves where the guardian itself says nothing
+            return minted_s >= self.proof_s() and minted_s - self.roll.nonce_s[node] > QUIET_S
+        return minted_s >= self.taken_s + self.leases.ttl_s
+
+    def _taken_as_shown(self, row: int, watts: float, fallback_w: float) -> None:
+        if not self.proven[self.fleet.gpu_node[row]]:
+            self.acked_w[row], self.seen_w[row] = watts, 0.0
+        self.fallback_w[row] = max(np.nan_to_num(self.fallback_w[row]), fallback_w)
+        self.told[row] = True

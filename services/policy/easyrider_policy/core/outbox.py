@@ -1,0 +1,94 @@
+"""Vectors sent and not answered yet, per node, and the highest that any of them could still bring about."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.silence import Key
+
+NEVER_TAKEN = frozenset(
+    {"stale_epoch", "stale_nonce", "wrong_tree", "wrong_region", "wrong_node", "wrong_boot", "bad_ttl"}
+)
+"""Refusals that hold for every other copy of the same message too."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Vector:
+    """One message to one node, watts of its boards; 0 where it says nil."""
+
+    key: Key
+    limit_w: Floats
+    fallback_w: Floats
+    copies: int = 1  # the same watts were sent before under an older key, and that one may have been taken
+
+    def same_as(self, limit_w: Floats, fallback_w: Floats) -> bool:
+        """Whether it asks the same."""
+        return np.array_equal(self.limit_w, limit_w) and np.array_equal(self.fallback_w, fallback_w)
+
+
+class Outbox:
+    """What is in flight to each node, oldest first."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.vectors: list[list[Vector]] = [[] for _ in fleet.nodes]
+        self.highest_w: Floats = np.zeros(len(fleet.gpus))  # (G,) limits and fallbacks in flight
+        self.in_flight: Bools = np.zeros(len(fleet.nodes), dtype=np.bool_)
+
+    def sent(self, node: int, key: Key, limit_w: Floats, fallback_w: Floats) -> None:
+        """A vector leaves for a node; NaN where it says nil."""
+        limit_w, fallback_w = np.nan_to_num(limit_w, nan=0.0), np.nan_to_num(fallback_w, nan=0.0)
+        waiting, copies = self.vectors[node], 1
+        if waiting and waiting[-1].same_as(limit_w, fallback_w):
+            copies += waiting.pop().copies
+        waiting.append(Vector(key, limit_w, fallback_w, copies))
+        boards = self.fleet.gpus_of(node)
+        most_w = np.maximum(limit_w, fallback_w)
+        self.highest_w[boards] = np.maximum(self.highest_w[boards], most_w)
+        self.in_flight[node] = True
+
+    def answered(self, node: int, key: Key) -> tuple[Floats, Floats]:
+        """Drop everything sent up to `key`; the highest limits and fallbacks that were among it."""
+        done = [vector for vector in self.vectors[node] if vector.key <= key]
+        self._keep(node, [vector for vector in self.vectors[node] if vector.key > key])
+        zero = np.zeros(self.fleet.gpus_of(node).stop - self.fleet.gpus_of(node).start)
+        return (
+            np.maximum.reduce([zero, *(vector.limit_w for vector in done)]),
+            np.maximum.reduce([zero, *(vector.fallback_w for vector in done)]),
+        )
+
+    def refused(self, node: int, key: Key, reason: str | None, highest: Key) -> None:
+        """Drop a vector that this node cannot have taken.
+
+        `stale_seq` proves nothing: a second copy is refused so when the first was taken and its ack was lost.
+        Nor does a refusal by a node that has already taken this key or a later one.
+        """
+        if reason in NEVER_TAKEN and highest < key:
+            waiting = self.vectors[node]
+            self._keep(node, [vector for vector in waiting if vector.key != key or vector.copies > 1])
+
+    def moved_to(self, fleet: Fleet, old_rows: NDArray[np.int64]) -> "Outbox":
+        """The same on another fleet; `old_rows` (G,) says where each of its boards stood, -1: nowhere."""
+        moved = Outbox(fleet)
+        for node, name in enumerate(fleet.nodes):
+            before = self.fleet.node_index.get(name)
+            if before is None or not self.vectors[before]:
+                continue
+            rows = old_rows[fleet.gpus_of(node)]
+            place = np.where(rows >= 0, rows - self.fleet.first_gpu[before], 0)
+            for vector in self.vectors[before]:
+                limit_w = np.where(rows >= 0, vector.limit_w[place], 0.0)
+                fallback_w = np.where(rows >= 0, vector.fallback_w[place], 0.0)
+                moved.vectors[node].append(Vector(vector.key, limit_w, fallback_w, vector.copies))
+            moved._keep(node, moved.vectors[node])
+        return moved
+
+    def _keep(self, node: int, vectors: list[Vector]) -> None:
+        self.vectors[node] = vectors
+        boards = self.fleet.gpus_of(node)
+        zero = np.zeros(boards.stop - boards.start)
+        most = [np.maximum(vector.limit_w, vector.fallback_w) for vector in vectors]
+        self.highest_w[boards] = np.maximum.reduce([zero, *most])
+        self.in_flight[node] = bool(vectors)

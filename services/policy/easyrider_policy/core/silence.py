@@ -1,0 +1,82 @@
+"""Which node was heard when, on which boot, and the freshest nonce it minted.
+
+Times are the coordinator's monotonic seconds at which a message was *minted*: arrival less the age that the
+source's own clock shows, so that a bus which held messages back makes nobody look alive.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
+
+TRUST_S = 20.0
+"""A host that says nothing for longer may have rebooted, and a rebooted host is uncapped."""
+HEARTBEAT_S = 1.0
+"""Period of `NodeState`."""
+QUIET_S = 3 * HEARTBEAT_S
+"""A node quiet for longer gets no raise: nobody would see what came of it."""
+
+
+class Key(NamedTuple):
+    """What orders commands: the leader's epoch, then its sequence."""
+
+    epoch: int
+    seq: int
+
+
+NOTHING = Key(-1, -1)
+
+
+class Roll:
+    """One row per node of the fleet; nothing is known of a node never heard."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        count = len(fleet.nodes)
+        self.heard_s: Floats = np.full(count, -np.inf)
+        self.nonce: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)
+        self.nonce_s: Floats = np.full(count, -np.inf)
+        self.boot: list[str | None] = [None] * count
+        self.earlier_boots: list[frozenset[str]] = [frozenset()] * count
+
+    def boot_is(self, node: int, boot_id: str) -> bool | None:
+        """True: the boot known; False: a boot seen earlier, the message is old; None: a boot never seen."""
+        if self.boot[node] == boot_id:
+            return True
+        return False if boot_id in self.earlier_boots[node] else None
+
+    def booted(self, node: int, boot_id: str) -> None:
+        """Take a new boot as the present one; its nonces start afresh."""
+        before = self.boot[node]
+        if before is not None:
+            self.earlier_boots[node] |= {before}
+        self.boot[node] = boot_id
+        self.nonce[node], self.nonce_s[node] = -1, -np.inf
+
+    def heard(self, node: int, minted_s: float) -> None:
+        """Any message of the present boot."""
+        self.heard_s[node] = max(self.heard_s[node], minted_s)
+
+    def nonce_heard(self, node: int, nonce: int, minted_s: float) -> None:
+        """A nonce to echo; an older one that comes late is left."""
+        if minted_s >= self.nonce_s[node]:
+            self.nonce[node], self.nonce_s[node] = nonce, minted_s
+
+    def moved_to(self, fleet: Fleet, old_nodes: NDArray[np.int64]) -> "Roll":
+        """The same on another fleet; `old_nodes` (N,) says where each of its nodes stood, -1: nowhere."""
+        moved = Roll(fleet)
+        for node, before in enumerate(old_nodes):
+            if before >= 0:
+                moved.heard_s[node], moved.nonce_s[node] = self.heard_s[before], self.nonce_s[before]
+                moved.nonce[node] = self.nonce[before]
+                moved.boot[node], moved.earlier_boots[node] = self.boot[before], self.earlier_boots[before]
+        return moved
+
+    def silent(self, now_s: float) -> Bools:
+        """(N,) nothing heard for longer than a reboot may hide in."""
+        return now_s - self.heard_s > TRUST_S
+
+    def quiet(self, now_s: float) -> Bools:
+        """(N,) no nonce fresh enough for a raise."""
+        return now_s - self.nonce_s > QUIET_S

@@ -1,0 +1,147 @@
+"""Load that no limit of ours holds: what the meter shows above what we manage, or what is declared.
+
+In a domain with a meter it is the 0.99 quantile over 24 h of (meter - managed), never less than at present; the
+quantile is taken over the highest 10 s mean of each minute, so that a meter which lags by a second or two shows
+no load that is not there. A meter older than three of its periods makes it the larger of the declared maximum and
+the highest of 24 h, and justifies no raise. Negative load is 0 and reported. Without a meter it is the declared
+maximum; where there is neither, it is what the domains below say, and boards that nobody limits count device
+maximum and allow no raise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
+
+DAY_MINUTES = 1440
+MEAN_S = 10.0
+MINUTE_S = 60.0
+STALE_PERIODS = 3
+SHORT_MINUTES = 60
+"""Until this much is known the quantile says nothing: the highest seen and the declared maximum count."""
+LEARN_S = 300.0
+"""Time constant of the learned offset."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Load:
+    """(D,) watts of unmanaged load, own and below, and the domains where it allows no raise."""
+
+    watts: Floats
+    blocked: Mapping[int, str]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Estimates:
+    """(D,) unmanaged wall watts per domain, NaN where nothing says. `unfit`: says, but bounds no foreign board;
+    `reasons`: domains whose meter is silent, where no raise may happen."""
+
+    watts: Floats
+    unfit: Bools
+    reasons: Mapping[int, str] = field(default_factory=dict)
+
+    def load(self, fleet: Fleet, managed: Bools) -> Load:
+        """Unmanaged load everywhere, boards outside `managed` (G,) included."""
+        outside_w = np.where(managed, 0.0, fleet.max_w) * fleet.overhead_slope[fleet.gpu_node]
+        node_w = np.bincount(fleet.gpu_node, weights=outside_w, minlength=len(fleet.nodes))
+        watts = np.bincount(fleet.node_domain, weights=node_w, minlength=len(fleet.domains))
+        if not watts.any() and np.isnan(self.watts).all():
+            return Load(watts, dict(self.reasons))
+        feeds = {p for parents in fleet.parents if len(parents) > 1 for p in parents}
+        unbounded = watts > 0  # boards that nobody limits, and nothing but device maximum to count them by
+        for domain in reversed(range(len(fleet.domains))):
+            if np.isfinite(self.watts[domain]):
+                # A feed's own meter shows its share only; without the other feed it carries all.
+                watts[domain] = max(self.watts[domain], watts[domain] if domain in feeds else 0.0)
+                unbounded[domain] &= self.unfit[domain]
+            for parent in fleet.parents[domain]:
+                watts[parent] += watts[domain]  # all of it on each feed: the other one may be lost
+                unbounded[parent] |= unbounded[domain]
+        reasons = {int(domain): f"open:{fleet.domains[domain]}" for domain in np.flatnonzero(unbounded)}
+        reasons.update(self.reasons)
+        return Load(watts, reasons)
+
+
+class Meters:
+    """What the meters of a fleet's domains have shown over the last day. Times in the coordinator's seconds."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        count = len(fleet.domains)
+        self.fleet = fleet
+        declared = [record.unmanaged_max_w for record in fleet.domain_records]
+        self.declared_w = np.array([np.nan if w is None else w for w in declared], dtype=np.float64)
+        self.minutes: dict[int, list[float]] = {}  # highest 10 s mean of each minute, oldest first
+        self._metered = {row for row, record in enumerate(fleet.domain_records) if record.meters}
+        self.heard_s: Floats = np.full(count, -np.inf)
+        self.period_s: Floats = np.full(count, np.inf)
+        self.gated: Bools = np.zeros(count, dtype=np.bool_)
+        self.present_w: Floats = np.full(count, np.nan)  # mean of the last 10 s
+        self.offset_w: Floats = np.full(count, np.nan)  # learned; steers `target_w` only, may be negative
+        self.negative_w: Floats = np.zeros(count)  # how far below 0 it is now, for the report
+        self._sum_w: Floats = np.zeros(count)
+        self._count = np.zeros(count, dtype=np.int64)
+        self._since_s: Floats = np.full(count, np.nan)
+        self._minute_w: Floats = np.full(count, -np.inf)
+        self._minute_s: Floats = np.full(count, np.nan)
+        self._quantile_w: Floats = np.full(count, np.nan)
+
+    def heard(
+        self, domain: int, meter_w: float, managed_w: float, now_s: float, period_s: float, gated: bool
+    ) -> None:
+        """One good reading beside what we managed in the same moment: wall watts declared for measured boards.
+
+        A reading that is malformed or not of good quality is none: leave it out, and its age grows.
+        """
+        difference_w = meter_w - managed_w
+        self._metered.add(domain)
+        self.heard_s[domain], self.period_s[domain], self.gated[domain] = now_s, period_s, gated
+        if np.isnan(self._since_s[domain]):
+            self._since_s[domain] = self._minute_s[domain] = now_s
+            self.present_w[domain] = self.offset_w[domain] = difference_w
+        self._sum_w[domain] += difference_w
+        self._count[domain] += 1
+        if now_s - self._since_s[domain] >= MEAN_S:
+            self._ten_seconds(domain, now_s)
+        if now_s - self._minute_s[domain] >= MINUTE_S:
+            self._minute(domain, now_s)
+
+    def estimates(self, now_s: float) -> Estimates:
+        """Unmanaged load per domain as of now."""
+        watts, unfit = self.declared_w.copy(), np.zeros(len(self.declared_w), dtype=np.bool_)
+        reasons: dict[int, str] = {}
+        self.negative_w = np.maximum(0.0, -np.nan_to_num(self.present_w, nan=0.0))
+        stale = now_s - self.heard_s > STALE_PERIODS * self.period_s
+        for d in self._metered:
+            declared_w = float(np.nan_to_num(self.declared_w[d], nan=0.0))
+            heard, past = bool(np.isfinite(self.heard_s[d])), self.minutes.get(d, [])
+            if stale[d] or not heard:
+                reasons[d] = f"meter:{self.fleet.domains[d]}"
+            if not heard:
+                continue
+            seen_w = max(0.0, self.present_w[d], self._minute_w[d])
+            if stale[d]:
+                watts[d] = max(declared_w, seen_w, *past)
+                unfit[d] = True
+            elif len(past) < SHORT_MINUTES or not self.gated[d]:
+                watts[d] = max(declared_w, seen_w, *past)
+                unfit[d] = not self.gated[d] and bool(np.isnan(self.declared_w[d]))
+            else:
+                watts[d] = max(0.0, self.present_w[d], self._quantile_w[d])
+        return Estimates(watts, unfit, reasons)
+
+    def _ten_seconds(self, domain: int, now_s: float) -> None:
+        mean_w = self._sum_w[domain] / self._count[domain]
+        share = min(1.0, (now_s - self._since_s[domain]) / LEARN_S)
+        self.offset_w[domain] += share * (mean_w - self.offset_w[domain])
+        self.present_w[domain] = mean_w
+        self._minute_w[domain] = max(self._minute_w[domain], mean_w)
+        self._sum_w[domain], self._count[domain], self._since_s[domain] = 0.0, 0, now_s
+
+    def _minute(self, domain: int, now_s: float) -> None:
+        past = self.minutes.setdefault(domain, [])
+        past.append(float(self._minute_w[domain]))
+        del past[:-DAY_MINUTES]
+        self._quantile_w[domain] = float(np.quantile(past, 0.99, method="higher"))
+        self._minute_w[domain], self._minute_s[domain] = -np.inf, now_s
