@@ -27,8 +27,11 @@ class HealthDoor:
 
     async def open(self, address: str, file: Path | None) -> None:
         """Listen on "host:port" (port 0: a free one); the bound address goes to `file`, written at one stroke."""
-        host, _, port = address.rpartition(":")
-        self._server = await asyncio.start_server(self._serve, host.strip("[]"), int(port), limit=_HEAD_LIMIT)
+        host, _, port_text = address.rpartition(":")
+        port = int(port_text)
+        if not host or not 0 <= port <= 65535:  # some loops take a port modulo 65536
+            raise ValueError(f"{address!r} is no host:port")
+        self._server = await asyncio.start_server(self._serve, host.strip("[]"), port, limit=_HEAD_LIMIT)
         bound = self._server.sockets[0].getsockname()
         self.address = f"{bound[0]}:{bound[1]}"
         if file is not None:

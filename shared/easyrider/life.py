@@ -1,7 +1,6 @@
 """The life of a service: tasks that may not die unseen, readiness that depends on data age, an orderly stop."""
 
 import asyncio
-import inspect
 import math
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
@@ -102,8 +101,3 @@ class Life:
         self._log.error("a stop callback failed; the stop goes on", exc_info=fault)
         if self.failure is None:
             self.failure = fault
-
-
-def is_start(start: object) -> bool:
-    """Whether this is a `async def start(config, life)`."""
-    return inspect.iscoroutinefunction(start)
