@@ -205,7 +205,9 @@ def test_the_outcome_is_fixed_when_its_time_has_come_and_survives_the_end(twin: 
     assert not (twin.run / "twin" / "ready").exists()
 
 
-def test_the_referee_watches_a_live_twin_and_reports_a_write_nobody_told_of(twin: Running) -> None:
+def test_the_referee_watches_a_live_twin_and_reports_a_write_nobody_told_of(
+    twin: Running, nvml_library: Path
+) -> None:
     command = [sys.executable, "-m", "easyrider_twin.referee", "--run", str(twin.run)]
     referee = subprocess.Popen(command, start_new_session=True)
     found = twin.run / "twin" / "referee.json"
@@ -214,7 +216,7 @@ def test_the_referee_watches_a_live_twin_and_reports_a_write_nobody_told_of(twin
         now_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         (twin.run / "twin" / "counting.json").write_text(json.dumps({"from_ns": now_ns}))
         twin.ask("fail_module", domain="ups", modules=3)  # 3,600 W: even idle nodes allow more
-        rogue(twin.state("n1"))
+        rogue(twin.run / "n1" / "nvml.state", nvml_library)
         until(lambda: json.loads(found.read_text())["foreign_writes"])
     finally:
         referee.terminate()
@@ -227,12 +229,13 @@ def test_the_referee_watches_a_live_twin_and_reports_a_write_nobody_told_of(twin
     assert verdict["ok"] is False
 
 
-def rogue(file: statefile.StateFile) -> None:
-    """One write of 700 W, as the library leaves it."""
-    entry = file.ring[0:1]
-    entry["stamp_ns"], entry["requested_mw"] = time.clock_gettime_ns(time.CLOCK_BOOTTIME), 700_000
-    entry["enforced_mw"], entry["seq"] = 700_000, 1
-    file.header["ring_head"] = 1
+def rogue(state: Path, native: Path) -> None:
+    """One write of 700 W by a privileged program that is no guardian."""
+    program = "from pynvml import *; nvmlInit(); h = nvmlDeviceGetHandleByIndex(0)"
+    program += "; nvmlDeviceSetPowerManagementLimit(h, 700_000)"
+    environment = {"EASYRIDER_TWIN_STATE": str(state), "LD_LIBRARY_PATH": str(native)}
+    environment |= {"EASYRIDER_TWIN_PRIVILEGED": "1"}
+    subprocess.run([sys.executable, "-c", program], env=os.environ | environment, check=True, timeout=30)
 
 
 def read_meter(twin: Running, meter: str, timeout_s: float = 3.0) -> dict[str, float]:

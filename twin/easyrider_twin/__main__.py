@@ -7,7 +7,7 @@ from pathlib import Path
 
 from easyrider_twin import recordings, world
 from easyrider_twin.process import live
-from easyrider_twin.rack import demo_world, static_cap_w
+from easyrider_twin.rack import DoesNotTrip, demo_world, static_cap_w
 from easyrider_twin.simulate import simulate
 
 
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
             caps_w = static_cap_w(site) if options.static else options.cap_w
             outcome = simulate(site, options.seconds, caps_w=caps_w)
             sys.stdout.write(json.dumps(outcome.summary() | {"cap_w": caps_w}, indent=1) + "\n")
-    except (world.BadWorld, recordings.BadRecording, ValueError) as refused:
+    except (world.BadWorld, recordings.BadRecording, DoesNotTrip, OSError, ValueError) as refused:
         sys.stderr.write(f"{refused}\n")
         return 2
     return 0

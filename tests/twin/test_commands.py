@@ -1,0 +1,43 @@
+"""`python -m easyrider_twin` from a person's side."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from easyrider_twin.__main__ import main
+from easyrider_twin.world import read
+
+
+def test_a_printed_world_can_be_run_in_virtual_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["worlds", "--seed", "2"]) == 0
+    (tmp_path / "rack.yaml").write_text(capsys.readouterr().out)
+    assert read(tmp_path / "rack.yaml").name == "demo-rack"
+
+    assert main(["simulate", str(tmp_path / "rack.yaml"), "--static"]) == 0
+    static = json.loads(capsys.readouterr().out)
+    assert main(["simulate", str(tmp_path / "rack.yaml")]) == 0
+    free = json.loads(capsys.readouterr().out)
+
+    assert static["trips"] == []
+    assert len(free["trips"]) >= 1
+    assert free["work_lost_pct"] > static["work_lost_pct"] > 0
+
+
+@pytest.mark.parametrize("text", ["nodes: []\n", "{", "name: x\nsurprise: 1\nnodes: []\ndomains: []\n"])
+def test_a_world_that_is_none_ends_with_code_2_and_its_faults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    (tmp_path / "bad.yaml").write_text(text)
+
+    assert main(["simulate", str(tmp_path / "bad.yaml")]) == 2
+    assert "bad.yaml" in capsys.readouterr().err
+
+
+def test_an_empty_folder_of_recordings_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["worlds", "--traces", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
