@@ -11,13 +11,13 @@ from easyrider_policy.core.problem import Problem
 from easyrider_policy.core.repair import repaired
 from easyrider_policy.core.sweeps import swept
 from easyrider_policy.core.tally import tally
-from easyrider_policy.core.weights import on_domains
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 GOOD_ENOUGH = 0.005
-SWEEPS = 10
+SWEEPS = 6
+MORE_SWEEPS = 10
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -37,24 +37,27 @@ class Allocation:
 def allocate(problem: Problem) -> Allocation:
     """The best watts found. The floors must fit the budgets."""
     budget_w, hard_binds = _single_budget(problem)
-    leaf_cost = problem.loads.at_leaf * problem.duty[problem.layout.leaf_job]
-    guess = path_prices(problem, budget_w, leaf_cost)
+    guess = path_prices(problem, budget_w)
     if not guess.own.any():
         watts = repaired(problem, problem.top_w, fills=0)
         return Allocation(watts=watts, own_price=guess.own, hard_binds=hard_binds, gap=0.0)
-    own = guess.own
-    cost = _cost(problem, own)
+    own, cost = guess.own, _cost(problem, guess.own)
+    if _spans(problem):
+        own, cost = swept(problem, own, cost, budget_w, SWEEPS)
     watts = repaired(problem, at_cost(problem, cost))
     gap = _gap(problem, watts, own, cost, budget_w)
     if gap > GOOD_ENOUGH:
-        own2, cost2 = swept(problem, own, cost, budget_w, SWEEPS)
-        watts2 = repaired(problem, at_cost(problem, cost2))
-        if problem.value(watts2) > problem.value(watts):
-            watts, own = watts2, own2
-        gap = min(
-            _gap(problem, watts, own2, cost2, budget_w), _gap(problem, watts, guess.own, cost, budget_w)
-        )
+        better_own, better_cost = swept(problem, own, cost, budget_w, MORE_SWEEPS)
+        better = repaired(problem, at_cost(problem, better_cost))
+        if problem.value(better) > problem.value(watts):
+            watts, own = better, better_own
+        gap = min(gap, _gap(problem, watts, better_own, better_cost, budget_w))
     return Allocation(watts=watts, own_price=own, hard_binds=hard_binds, gap=gap)
+
+
+def _spans(problem: Problem) -> bool:
+    """Whether some job stands in two nearest domains; path prices alone are exact where none does."""
+    return len(problem.layout.leaf_job) > problem.layout.job_count
 
 
 def at_cost(problem: Problem, cost: Floats) -> Floats:
@@ -69,7 +72,7 @@ def at_cost(problem: Problem, cost: Floats) -> Floats:
 
 def _cost(problem: Problem, own: Floats) -> Floats:
     layout = problem.layout
-    weighed = own[layout.pair_domain] * problem.loads.normal * problem.duty[layout.pair_job]
+    weighed = own[layout.pair_domain] * problem.drawn
     return tally(layout.pair_job, weighed, layout.job_count)
 
 
@@ -77,7 +80,7 @@ def _single_budget(problem: Problem) -> tuple[Floats, Bools]:
     """Both limits in watts of the target, the smaller of them, and where that is the hard one."""
     drawn, held = problem.drawn_w(problem.top_w), problem.held_w(problem.top_w)
     hard_w = problem.hard_w * np.where(held > 0, drawn / np.where(held > 0, held, 1.0), 1.0)
-    floor_w = on_domains(problem.layout, problem.loads.normal, problem.floor_w * problem.duty)
+    floor_w = problem.drawn_w(problem.floor_w)
     budget_w = np.maximum(np.minimum(problem.target_w, hard_w), floor_w)
     return budget_w, hard_w < problem.target_w
 

@@ -85,22 +85,22 @@ def share_at(log_marginal: Floats, busy: Ints) -> Floats:
     return result
 
 
-def share_slope(log_marginal: Floats, busy: Ints) -> Floats:
-    """How much `share_at` falls per unit of `log_marginal`, as a positive number."""
-    step = 4 / _PER_LOG
-    fall = share_at(log_marginal - step, busy) - share_at(log_marginal + step, busy)
-    result: Floats = fall / (2 * step)
-    return result
+def share_and_fall(log_marginal: Floats, busy: Ints) -> tuple[Floats, Floats]:
+    """`share_at`, and how much it falls per unit of `log_marginal`, as a positive number."""
+    at = np.clip((log_marginal - _LOG_LOW) * _PER_LOG, 0.0, _LOG_STEPS - 1e-9)
+    cell = at.astype(np.int64)
+    flat = _SHARE.ravel()
+    index = busy * (_LOG_STEPS + 1) + cell
+    low = flat[index]
+    rise = flat[index + 1] - low
+    return low + (at - cell) * rise, -rise * _PER_LOG
 
 
 def least_share(least_speed: Floats, busy: Ints) -> Floats:
     """The lowest ratio at which jobs still run at `least_speed`."""
-    column = (_SPEED[busy] >= least_speed[:, None]).argmax(axis=1)
-    below = np.maximum(column - 1, 0)
-    low, high = _SPEED[busy, below], _SPEED[busy, column]
-    part = np.where(high > low, (least_speed - low) / np.where(high > low, high - low, 1.0), 0.0)
-    result: Floats = _RATIO[below] + np.clip(part, 0.0, 1.0) / _PER_RATIO
-    return result
+    part = np.maximum(busy / (BUSY_CLASSES - 1), LEAST_BUSY)
+    waits = 1.0 / np.clip(least_speed, 0.02, 1.0) - (1.0 - part)  # time left for computing, 1 = uncapped all
+    return np.interp(part / waits, _SPEED[-1], _RATIO)
 
 
 def natural_busy(seen_busy: Floats, plain_ratio: Floats) -> Floats:

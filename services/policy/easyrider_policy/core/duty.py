@@ -17,7 +17,7 @@ class Duty:
     """`duty` (J,): highest 10 s mean of a minute over the level a job may reach, 1 until 20 s are seen."""
 
     def __init__(self, jobs: int) -> None:
-        self.seconds = np.full((WINDOW_S, jobs), np.nan)
+        self.seconds = np.full((WINDOW_S, jobs), np.nan)  # draw over level
         self.ratios = np.zeros((MEMORY_S, jobs))
         self.row = 0
         self.age_s = np.zeros(jobs)
@@ -25,9 +25,10 @@ class Duty:
 
     def add_second(self, mean_w: Floats, level_w: Floats) -> None:
         """Take the mean draw (J,) of one second and the level (J,): the smaller of limit and peak."""
-        self.seconds[self.row % WINDOW_S] = mean_w
+        # Each second by its own level: a limit that falls must not make the seconds before look overfull.
+        self.seconds[self.row % WINDOW_S] = mean_w / level_w
         whole = self.seconds.mean(axis=0)  # a gap makes the mean unknown, and unknown counts as full
-        ratio = np.where(np.isfinite(whole), np.minimum(1.0, whole / level_w), 1.0)
+        ratio = np.where(np.isfinite(whole), np.minimum(1.0, whole), 1.0)
         self.age_s += 1.0
         self.ratios[self.row % MEMORY_S] = np.where(self.age_s >= WINDOW_S, ratio, 0.0)
         self.row += 1

@@ -63,7 +63,7 @@ def _excess(problem: Problem, watts: Floats) -> Floats:
 
 def _part(problem: Problem, excess_w: Floats, spare_w: Floats) -> Floats:
     """Part (0-1) of each job's spare that its worst domain asks for."""
-    drawn = on_domains(problem.layout, problem.loads.normal, spare_w * problem.duty)
+    drawn = problem.drawn_w(spare_w)
     held = on_domains(problem.layout, problem.loads.worst, spare_w)
     give = np.minimum(np.where(drawn > 0, drawn, np.inf), np.where(held > 0, held, np.inf))
     asked = np.where(excess_w > SLACK_W, np.minimum(1.0, excess_w / give), 0.0)

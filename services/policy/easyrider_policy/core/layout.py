@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+AVERAGED_S = 10.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -65,6 +67,7 @@ class Layout:
     max_w: Floats  # (J,) lowest device maximum
     known_peak_w: Floats  # (J,) NaN: none
     yield_order: tuple[Ints, ...]  # groups of jobs, first to yield first
+    averaged: Bools  # (D,) the target is kept as a mean over ten seconds or more
     leaf_domain: Ints  # (L,)
     leaf_job: Ints  # (L,)
     seat_leaf: Ints  # (seats,) leaf pair of each seat
@@ -122,6 +125,7 @@ def layout(fleet: Fleet, jobs: Sequence[Job]) -> Layout:
         max_w=np.maximum(least, most),
         known_peak_w=_floats([np.nan if job.known_peak_w is None else job.known_peak_w for job in kept]),
         yield_order=_yield_order(kept),
+        averaged=np.array([d.target_window_s >= AVERAGED_S for d in fleet.domain_records], dtype=np.bool_),
         leaf_domain=leaf[0],
         leaf_job=leaf[1],
         seat_leaf=leaf[2],

@@ -62,10 +62,10 @@ class Observation:
             return np.zeros(0, dtype=np.int64)
         sample_w = self._per_job(mean_w)
         cap_w = self._job_limit(limit_w)
-        flagged = np.zeros(layout.job_count, dtype=np.bool_)
+        near = HIDING_SHARE * cap_w
         if capped is not None and capped.any():
-            flagged = np.asarray(np.logical_or.reduceat(capped[layout.seat], layout.job_start))
-        near = np.where(flagged, FLAGGED_SHARE, HIDING_SHARE) * cap_w
+            flagged = np.maximum.reduceat(capped[layout.seat].astype(np.int8), layout.job_start) > 0
+            near = np.where(flagged, FLAGGED_SHARE, HIDING_SHARE) * cap_w
         pinned = sample_w > near
         settled_s = np.minimum.reduceat(self.still_s[layout.seat], layout.job_start)
         # Just after a limit moved the draw still answers to the old one and proves nothing.
@@ -142,7 +142,7 @@ class Observation:
         return np.asarray(np.add.reduceat(known, layout.job_start) / layout.gpu_count, dtype=np.float64)
 
     def _learn_overshoot(self, mean_w: Floats, hidden: Bools, span_s: float) -> None:
-        held = hidden.all(axis=0)
+        held: Bools = np.asarray(hidden.all(axis=0), dtype=np.bool_)
         if not held.any():
             return
         job_of = self.layout.job_of

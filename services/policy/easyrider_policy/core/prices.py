@@ -29,11 +29,11 @@ class Prices:
     own: Floats
 
 
-def path_prices(problem: Problem, budget_w: Floats, pair_duty: Floats) -> Prices:
-    """Prices that meet `budget_w` (D,); `pair_duty` (L,) weighs jobs on their nearest domains."""
+def path_prices(problem: Problem, budget_w: Floats) -> Prices:
+    """Prices that meet `budget_w` (D,), in watts that count against targets."""
     layout = problem.layout
     worth = np.maximum(layout.weight * problem.boards, 1e-9)
-    cost = tally(layout.leaf_job, pair_duty, layout.job_count)
+    cost = tally(layout.leaf_job, problem.drawn_at_leaf, layout.job_count)
     log_scale = np.log(np.maximum(cost, 1e-9) * problem.peak_w / worth)
     taking = (problem.boards > 0) & (problem.top_w > problem.floor_w + SLACK_W) & (cost > 0)
     if not taking.any():
@@ -44,12 +44,12 @@ def path_prices(problem: Problem, budget_w: Floats, pair_duty: Floats) -> Prices
     low = math.log(0.2 * least_busy) - float(scale.max())
     high = math.log(3.0) - float(scale.min())
     log_price = np.linspace(low, high, PRICES)
-    load = _load_at(problem, pair_duty, log_scale, log_price)
+    load = _load_at(problem, log_scale, log_price)
     clearing = _climb(layout.levels, load, budget_w, log_price)
     return _descend(layout, clearing)
 
 
-def _load_at(problem: Problem, pair_duty: Floats, log_scale: Floats, log_price: Floats) -> Floats:
+def _load_at(problem: Problem, log_scale: Floats, log_price: Floats) -> Floats:
     """Wall watts (D, K + 1) of jobs on their nearest domains when a watt costs nothing, then each price."""
     layout = problem.layout
     ratio = curves.share_at(log_scale[:, None] + log_price[None, :], problem.busy[:, None])
@@ -57,7 +57,7 @@ def _load_at(problem: Problem, pair_duty: Floats, log_scale: Floats, log_price: 
     wanted[:, 0] = problem.top_w
     np.multiply(ratio, problem.peak_w[:, None], out=wanted[:, 1:])
     np.clip(wanted, problem.floor_w[:, None], problem.top_w[:, None], out=wanted)
-    parts = wanted[layout.leaf_job] * pair_duty[:, None]
+    parts = wanted[layout.leaf_job] * problem.drawn_at_leaf[:, None]
     load = np.zeros((layout.domain_count, PRICES + 1))
     rows, starts = np.unique(layout.leaf_domain, return_index=True)  # leaf pairs stand sorted by domain
     load[rows] = np.add.reduceat(parts, starts, axis=0)

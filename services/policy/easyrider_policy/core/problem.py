@@ -19,8 +19,8 @@ SLACK_W = 1e-6
 class Problem:
     """Maximise sum of weight x boards x speed, `floor_w` <= watts per board <= `top_w`, all within budgets.
 
-    `duty` (J,): mean draw over the target's window per watt of limit, for what `target_w` bounds. Budgets are
-    wall watts left for these jobs. A job with `boards` 0 takes no part.
+    What counts against a target is the mean over its window, so it may weigh less than the limit itself.
+    Budgets are wall watts left for these jobs. A job with `boards` 0 takes no part.
     """
 
     layout: Layout
@@ -31,13 +31,14 @@ class Problem:
     floor_w: Floats  # (J,)
     top_w: Floats  # (J,)
     fallback_w: Floats  # (J,) a board whose limit is lower still counts this against hard limits
-    duty: Floats  # (J,)
+    drawn: Floats  # (P,) wall watts that count against a domain's target, per board watt of limit
+    drawn_at_leaf: Floats  # (L,) the same on nearest domains
     target_w: Floats  # (D,)
     hard_w: Floats  # (D,)
 
     def drawn_w(self, per_board_w: Floats) -> Floats:
         """Wall watts per domain that count against `target_w`."""
-        return on_domains(self.layout, self.loads.normal, per_board_w * self.duty)
+        return on_domains(self.layout, self.drawn, per_board_w)
 
     def held_w(self, per_board_w: Floats) -> Floats:
         """Wall watts per domain that count against `hard_w`."""

@@ -11,7 +11,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-PACED_W = 0.5
+PACED_SHARE = 0.01
+"""Of the device maximum: a limit that stands further from the best one is held back by pacing."""
 
 
 def reasons(
@@ -28,10 +29,10 @@ def reasons(
     free = allocation.watts >= UNBOUND_SHARE * problem.top_w
     told[free] = "natural"
     told[free & ~known] = "start"
-    at_floor = ~free & ~solution.floors.yielded & (allocation.watts <= problem.floor_w + PACED_W)
+    at_floor = ~free & ~solution.floors.yielded & (allocation.watts <= problem.floor_w + 0.5)
     told[at_floor] = "floor"
     told[solution.stalled] = "stalled"
-    told[np.abs(best_w - next_w) > PACED_W] = "pacing"
+    told[np.abs(best_w - next_w) > PACED_SHARE * layout.max_w] = "pacing"
     lacking = solution.floors.missing_w > 0
     if lacking.any():
         told = _infeasible(layout, solution, told)

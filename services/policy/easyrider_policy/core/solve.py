@@ -9,6 +9,7 @@ from easyrider_policy.core.allocate import Allocation, allocate
 from easyrider_policy.core.budgets import Budgets
 from easyrider_policy.core.floors import Floors, fitted, soft_floors
 from easyrider_policy.core.headroom import with_headroom
+from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.problem import Problem
 from easyrider_policy.core.stalls import CAP_PER_DRAW
@@ -16,6 +17,7 @@ from easyrider_policy.core.weights import Loads
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -81,14 +83,23 @@ def _problem(
         floor_w=floor_w,
         top_w=top_w,
         fallback_w=fallback_w,
-        duty=duty,
+        drawn=weighed.normal * _share(layout, layout.pair_domain, layout.pair_job, duty, stalled),
+        drawn_at_leaf=weighed.at_leaf * _share(layout, layout.leaf_domain, layout.leaf_job, duty, stalled),
         target_w=room.target_w,
         hard_w=room.hard_w,
     )
     return problem, least_w, stalled, mine
 
 
-def _fallback(seat_w: Floats, start: NDArray[np.int64]) -> Floats:
+def _share(layout: Layout, domain: Ints, job: Ints, duty: Floats, stalled: Bools) -> Floats:
+    """Draw per watt of limit: the mean over ten seconds where the target is kept as such a mean.
+
+    What is lent from a stalled job is lent everywhere, since it stays stalled until it is woken.
+    """
+    return np.where(layout.averaged[domain] | stalled[job], duty[job], 1.0)
+
+
+def _fallback(seat_w: Floats, start: Ints) -> Floats:
     """The mean among a job's boards: what the job counts at least, whatever its limit."""
     sizes = np.diff(np.append(start, len(seat_w)))
     return np.asarray(np.add.reduceat(seat_w, start) / sizes, dtype=np.float64)
@@ -106,7 +117,8 @@ def _lowered(problem: Problem, floor_w: Floats) -> Problem:
         floor_w=floor_w,
         top_w=problem.top_w,
         fallback_w=problem.fallback_w,
-        duty=problem.duty,
+        drawn=problem.drawn,
+        drawn_at_leaf=problem.drawn_at_leaf,
         target_w=problem.target_w,
         hard_w=problem.hard_w,
     )

@@ -22,8 +22,8 @@ def swept(
     layout = problem.layout
     own, cost = own.copy(), cost.copy()
     worth = np.maximum(layout.weight * problem.boards, 1e-9)
-    weight = problem.loads.normal * problem.duty[layout.pair_job]
-    whole = np.maximum(problem.loads.per_job * problem.duty, 1e-9)
+    weight = problem.drawn
+    whole = np.maximum(tally(layout.leaf_job, problem.drawn_at_leaf, layout.job_count), 1e-9)
     depth = np.zeros(layout.domain_count, dtype=np.int64)
     for height, level in enumerate(layout.levels):
         depth[level.rows] = len(layout.levels) - 1 - height
@@ -33,16 +33,13 @@ def swept(
         for level, pairs in zip(reversed(layout.levels), groups, strict=True):
             rows, jobs, a = layout.pair_domain[pairs], layout.pair_job[pairs], weight[pairs]
             log_marginal = np.log(np.maximum(cost * problem.peak_w / worth, 1e-12))
-            wanted = problem.peak_w * curves.share_at(log_marginal, problem.busy)
+            share, fall = curves.share_and_fall(log_marginal, problem.busy)
+            wanted = problem.peak_w * share
             taken = np.clip(np.where(cost > 0, wanted, problem.top_w), problem.floor_w, problem.top_w)
-            fall = (
-                problem.peak_w
-                * curves.share_slope(log_marginal, problem.busy)
-                / np.maximum(cost, small * whole)
-            )
+            fall_w = problem.peak_w * fall / np.maximum(cost, small * whole)
             size = layout.domain_count
             load = tally(rows, a * taken[jobs], size)
-            give = tally(rows, a * (fall * whole)[jobs], size)
+            give = tally(rows, a * (fall_w * whole)[jobs], size)
             mine = level.rows
             step = (load[mine] - budget_w[mine]) / np.maximum(give[mine], 1e-12)
             most = 0.5 * own[mine] + small

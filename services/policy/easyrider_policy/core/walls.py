@@ -22,7 +22,7 @@ _QUIET_S: Final = 4
 _QUIET_SHARE: Final = 0.03
 _PER_S: Final = 0.1
 _TRUSTED_AFTER: Final = 5
-_DENSE_CELLS: Final = 2_000_000
+_DENSE_CELLS: Final = 50_000
 _LEAST_SHARE: Final = 0.5
 
 
@@ -43,7 +43,6 @@ class Walls:
         self.ring = np.zeros((SECONDS, domains))
         self.filled = 0
         self._sum, self._count = np.zeros(domains), 0
-        self._zero_wall = fleet.wall_w(zero)
         dense = len(fleet.gpus) * domains <= _DENSE_CELLS
         self._matrix = _matrix(fleet) if dense else None
 
@@ -52,7 +51,7 @@ class Walls:
         if self._matrix is not None:
             part = board_w @ self._matrix
         else:
-            part = np.array([self.fleet.wall_w(row) - self._zero_wall for row in (board_w.mean(axis=0),)])
+            part = self._climbed(board_w)
         self.board_part_w = part[-1]
         rows = (self._at + np.arange(len(part))) % _STEPS
         self.newest[rows] = part
@@ -63,6 +62,14 @@ class Walls:
             self.ring[self.filled % SECONDS] = self._sum / self._count
             self.filled += 1
             self._sum, self._count = np.zeros_like(self._sum), 0
+
+    def _climbed(self, board_w: Floats) -> Floats:
+        fleet = self.fleet
+        heard = np.flatnonzero(np.diff(fleet.first_gpu))
+        node_w = np.zeros((len(board_w), len(fleet.nodes)))
+        node_w[:, heard] = np.add.reduceat(board_w, fleet.first_gpu[heard], axis=1)
+        node_w *= fleet.overhead_slope
+        return np.array([fleet.weights.normal(row) for row in node_w])
 
     @property
     def peak_part_w(self) -> Floats:

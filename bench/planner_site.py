@@ -1,0 +1,136 @@
+"""Random sites for the planner's bench: racks, rows, halls and a site, jobs of all sizes, some scattered.
+
+Everything is synthetic and comes from a seed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider.tree import Domain, Node, NodeClass, Rules
+from easyrider_policy.core.fleet import Board, Fleet, build
+from easyrider_policy.core.layout import Job, Layout, layout
+
+Floats = NDArray[np.float64]
+
+GPUS_PER_NODE = 8
+FAN = 8
+MIN_W, MAX_W, IDLE_W = 200.0, 700.0, 75.0
+OVERHEAD_W, SLOPE = 1600.0, 1.23
+MAX_SLOWDOWN = 0.20
+LEVELS = ("rack", "row", "hall", "site")
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Site:
+    """What is true of a site: natural draw (J,) W per GPU, share of time at it (J,), limits (D,) wall W."""
+
+    fleet: Fleet
+    layout: Layout
+    peak_w: Floats
+    busy: Floats
+    target_w: Floats
+    hard_w: Floats
+
+
+def make(nodes: int, jobs: int, seed: int) -> Site:
+    """A site whose racks get 0.72-1.05 of what their jobs want, and whose higher domains 0.86-1 of their parts."""
+    rng = np.random.default_rng(seed)
+    domains, rack_of = _tree(nodes)
+    rules = Rules(
+        id="bench",
+        version=1,
+        domains=domains,
+        classes={"box": NodeClass(overhead_w=OVERHEAD_W, overhead_slope=SLOPE)},
+        nodes=tuple(
+            Node(id=f"n{i}", domain=rack_of[i], node_class="box", fallback_w_per_gpu=MIN_W)
+            for i in range(nodes)
+        ),
+    )
+    boards = [
+        Board(uuid=f"n{i}g{g}", node=f"n{i}", min_w=MIN_W, max_w=MAX_W)
+        for i in range(nodes)
+        for g in range(GPUS_PER_NODE)
+    ]
+    fleet = build(rules, boards)
+    placed = layout(fleet, _jobs(rng, nodes, jobs))
+    peak_w = rng.uniform(420.0, 640.0, placed.job_count)
+    busy = rng.uniform(0.6, 1.0, placed.job_count)
+    target_w = _targets(rng, fleet, placed, peak_w)
+    draft = Site(fleet=fleet, layout=placed, peak_w=peak_w, busy=busy, target_w=target_w, hard_w=target_w)
+    none_w = np.zeros(placed.job_count)
+    armed_w = wall_w(draft, none_w, MIN_W) - wall_w(
+        draft, none_w
+    )  # what idle GPUs could draw more than they do
+    return Site(
+        fleet=fleet,
+        layout=placed,
+        peak_w=peak_w,
+        busy=busy,
+        target_w=target_w,
+        hard_w=1.25 * target_w + armed_w,
+    )
+
+
+def wall_w(site: Site, per_gpu_w: Floats, idle_w: float = IDLE_W) -> Floats:
+    """Wall watts per domain when every GPU of a job draws `per_gpu_w` (J,) and every other one `idle_w`."""
+    gpu_w = np.full(len(site.fleet.gpus), idle_w)
+    in_job = site.layout.job_of >= 0
+    gpu_w[in_job] = per_gpu_w[site.layout.job_of[in_job]]
+    node_w = OVERHEAD_W + SLOPE * gpu_w.reshape(-1, GPUS_PER_NODE).sum(axis=1)
+    total = np.zeros(len(site.fleet.domains))
+    for row, domain in zip(site.fleet.node_domain, node_w, strict=True):
+        total[row] += domain
+    for row in reversed(range(len(total))):
+        for parent in site.fleet.parents[row]:
+            total[parent] += total[row]
+    return total
+
+
+def _tree(nodes: int) -> tuple[tuple[Domain, ...], list[str]]:
+    found = [Domain(id="site", kind="site", rating_w=1e9, target_window_s=1.0)]
+    counts = [-(-nodes // FAN**depth) for depth in (3, 2, 1)]
+    for kind, above, count in zip(("hall", "row", "rack"), ("site", "hall", "row"), counts, strict=True):
+        for i in range(count):
+            parent = "site" if above == "site" else f"{above}{i // FAN}"
+            found.append(Domain(id=f"{kind}{i}", kind=kind, parent=parent, rating_w=1e9, target_window_s=1.0))
+    return tuple(found), [f"rack{i // FAN}" for i in range(nodes)]
+
+
+def _jobs(rng: np.random.Generator, nodes: int, jobs: int) -> list[Job]:
+    """Log-uniform sizes up to 2,048 GPUs, laid side by side; a fifth of the nodes is scattered."""
+    gpus = nodes * GPUS_PER_NODE
+    sizes = np.exp(rng.uniform(0.0, np.log(2048.0), jobs))
+    sizes = np.maximum(1, np.floor(sizes / sizes.sum() * gpus * 0.97)).astype(int)
+    place = np.arange(nodes)
+    loose = np.flatnonzero(rng.random(nodes) < 0.2)
+    place[loose] = rng.permutation(loose)
+    rows = (place[:, None] * GPUS_PER_NODE + np.arange(GPUS_PER_NODE)).ravel()
+    ends = np.cumsum(sizes)
+    return [
+        Job(
+            id=f"j{j}",
+            gpus=tuple(rows[end - size : end].tolist()),
+            weight=float(rng.choice([1.0, 2.0, 4.0])),
+            max_slowdown=MAX_SLOWDOWN,
+            mode="enforce",
+            started_s=0.0,
+        )
+        for j, (size, end) in enumerate(zip(sizes, ends, strict=True))
+    ]
+
+
+def _targets(rng: np.random.Generator, fleet: Fleet, placed: Layout, peak_w: Floats) -> Floats:
+    """Budgets as shares of demand above what stands there anyway; no domain below what its floors need."""
+    draft = Site(fleet=fleet, layout=placed, peak_w=peak_w, busy=peak_w, target_w=peak_w, hard_w=peak_w)
+    standing_w, full_w = wall_w(draft, np.zeros(len(peak_w))), wall_w(draft, peak_w)
+    needed_w = wall_w(draft, 0.64 * peak_w)
+    room_w = np.zeros(len(full_w))
+    for row in reversed(range(len(room_w))):
+        children = [c for c in range(row + 1, len(room_w)) if row in fleet.parents[c]]
+        if children:
+            room_w[row] = sum(room_w[c] for c in children) * rng.uniform(0.86, 1.0)
+        else:
+            room_w[row] = (full_w[row] - standing_w[row]) * rng.uniform(0.72, 1.05)
+    return np.maximum(standing_w + room_w, needed_w)
