@@ -27,6 +27,9 @@ LONGEST = 0.45
 """The module stays failed for at most this share of the run."""
 HOLD = 1.3
 """And for at least so many times what the UPS carries uncontrolled."""
+SHORTEST = 0.20
+"""And for at least this share of the run: a load with high peaks trips within seconds, and a failure of a
+few seconds shows nothing of what comes after the first cut."""
 FORMULA = "rating_w = highest 60 s mean of wall power / (1.3 x 0.8)"
 
 
@@ -65,7 +68,8 @@ def demo_world(
     longest_s = math.floor(LONGEST * seconds * 10) / 10
     if carried_s is None or carried_s > longest_s:
         raise DoesNotTrip(seed, longest_s)
-    for_s = min(math.ceil(HOLD * carried_s * 10) / 10, longest_s)
+    shortest_s = max(HOLD * carried_s, SHORTEST * seconds)
+    for_s = min(math.ceil(shortest_s * 10) / 10, longest_s)
     sized = _sized(loaded, rating_w, ups_hard_share, ModuleFailure(domain="ups", at_s=begin_s, for_s=for_s))
     return msgspec.structs.replace(
         sized,
