@@ -29,7 +29,7 @@ PER_BOARD = (
     *("acked_w", "requested_w", "fallback_w", "seen_w", "seen_ns", "said_w", "told", "stuck", "read_s"),
     *("overshoot", "booked_w", "baseline_w"),
 )
-PER_NODE = ("acked_ns", "fence", "proven", "rebooted")
+PER_NODE = ("acked_ns", "fence", "proven", "rebooted", "dark")
 
 
 class Ledger:
@@ -57,6 +57,7 @@ class Ledger:
         self.fence: NDArray[np.int64] = np.full(nodes, -1, dtype=np.int64)  # highest epoch acked, this boot
         self.proven: Bools = np.zeros(nodes, dtype=np.bool_)  # shown after stage 2, without an ack
         self.rebooted: Bools = np.zeros(nodes, dtype=np.bool_)  # under our eyes, and no ack since
+        self.dark: Bools = np.zeros(nodes, dtype=np.bool_)  # by the operator's word, until heard again
         self.lead_epoch = -1
         self.taken_s = -np.inf
 
@@ -161,7 +162,7 @@ class Ledger:
 
     def counted_w(self, now_s: float) -> Floats:
         """(G,) watts that each board could still draw: what the room for raises is measured by."""
-        unknown = (self.fence < self.lead_epoch) & ~self.proven
+        unknown = self._unknown()
         return self._with_worst(self._told_w(), now_s, unknown)
 
     def planned_w(self, now_s: float) -> Floats:
@@ -183,7 +184,7 @@ class Ledger:
         Once every grant of the leader before has surely run into stage 2, such a node blocks no more: it counts
         device maximum.
         """
-        return (self.fence < self.lead_epoch) & ~self.proven & (now_s < self.proof_s())
+        return self._unknown() & (now_s < self.proof_s())
 
     def proof_s(self) -> float:
         """When whatever the leader before granted has surely run into the second stage."""
@@ -211,6 +212,9 @@ class Ledger:
         )
         return before if same else -1
 
+    def _unknown(self) -> Bools:
+        return (self.fence < self.lead_epoch) & ~self.proven & ~self.dark
+
     def _told_w(self) -> Floats:
         in_force_w = np.nan_to_num(self.fallback_w, nan=0.0)
         told_w: Floats = np.maximum.reduce([self.acked_w, self.outbox.highest_w, in_force_w, self.seen_w])
@@ -224,12 +228,15 @@ class Ledger:
         # A board unread on a node that talks may have lost its limit with its driver.
         at_most |= (now_s - self.read_s > TRUST_S) & ~self.roll.silent(now_s)[fleet.gpu_node]
         worst_w = np.where(at_most, np.maximum(told_w, fleet.max_w), told_w)
-        return np.maximum(worst_w, self.booked_w) * self.overshoot
+        worst_w = np.maximum(worst_w, self.booked_w) * self.overshoot
+        return np.where(self.dark[fleet.gpu_node], 0.0, worst_w)
 
     def _of_this_boot(self, node: int, boot_id: str) -> bool:
         known = self.roll.boot_is(node, boot_id)
         if known is None:
             self._booted(node, boot_id)
+        if known is not False:
+            self.dark[node] = False
         return known is not False
 
     def _booted(self, node: int, boot_id: str) -> None:

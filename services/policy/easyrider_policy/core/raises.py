@@ -33,14 +33,16 @@ def admit(
     """Shares of raises that keep every domain within its room, for every mixture of old and new limits.
 
     `need_w` (G,): board watts by which the count would grow if the whole raise were sent; a raise within what
-    is counted anyway needs none. `group` (G,): boards of one job share one number. A domain in `blocked` lets
-    nothing rise, need or not. The count grows at most in proportion to the share, so shares of needs suffice.
+    is counted anyway needs none. `group` (G,): boards of one job share one number. A domain in `blocked` or over
+    its limit lets nothing rise, need or not. The count grows at most in proportion to the share, so shares of
+    needs suffice.
     """
     share = np.zeros(len(fleet.gpus))
     binding = np.full(len(fleet.gpus), -1, dtype=np.int64)
     if not rises.any():
         return Admitted(share=share, binding=binding)
-    closed = np.zeros(len(fleet.domains), dtype=np.bool_)
+    # Over its limit by count a domain lets nothing rise, not even inside the count: what is real may be less.
+    closed = room_w < -SLACK_W
     closed[list(blocked)] = True
     rows = np.flatnonzero(rises)
     above = fleet.node_ancestors[fleet.gpu_node[rows]]

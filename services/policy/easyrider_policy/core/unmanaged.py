@@ -21,8 +21,6 @@ MINUTE_S = 60.0
 STALE_PERIODS = 3
 SHORT_MINUTES = 60
 """Until this much is known the quantile says nothing: the highest seen and the declared maximum count."""
-LEARN_S = 300.0
-"""Time constant of the learned offset."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,7 +76,6 @@ class Meters:
         self.period_s: Floats = np.full(count, np.inf)
         self.gated: Bools = np.zeros(count, dtype=np.bool_)
         self.present_w: Floats = np.full(count, np.nan)  # mean of the last 10 s
-        self.offset_w: Floats = np.full(count, np.nan)  # learned; steers `target_w` only, may be negative
         self.negative_w: Floats = np.zeros(count)  # how far below 0 it is now, for the report
         self._sum_w: Floats = np.zeros(count)
         self._count = np.zeros(count, dtype=np.int64)
@@ -99,7 +96,7 @@ class Meters:
         self.heard_s[domain], self.period_s[domain], self.gated[domain] = now_s, period_s, gated
         if np.isnan(self._since_s[domain]):
             self._since_s[domain] = self._minute_s[domain] = now_s
-            self.present_w[domain] = self.offset_w[domain] = difference_w
+            self.present_w[domain] = difference_w
         self._sum_w[domain] += difference_w
         self._count[domain] += 1
         if now_s - self._since_s[domain] >= MEAN_S:
@@ -133,8 +130,6 @@ class Meters:
 
     def _ten_seconds(self, domain: int, now_s: float) -> None:
         mean_w = self._sum_w[domain] / self._count[domain]
-        share = min(1.0, (now_s - self._since_s[domain]) / LEARN_S)
-        self.offset_w[domain] += share * (mean_w - self.offset_w[domain])
         self.present_w[domain] = mean_w
         self._minute_w[domain] = max(self._minute_w[domain], mean_w)
         self._sum_w[domain], self._count[domain], self._since_s[domain] = 0.0, 0, now_s

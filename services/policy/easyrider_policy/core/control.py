@@ -1,0 +1,125 @@
+"""The safety half in one object: what was heard goes in, what may leave comes out, in the only right order.
+
+Every time is this process's monotonic seconds; `minted_s` is when a message was minted: arrival less its age by
+its source's own clock. Nothing here reads a clock. After a change of rules or boards, `moved_to` the new fleet.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from easyrider.messages import Leaving, LimitAck, NodeState
+from easyrider.tree import Leases
+from easyrider_policy.core import leader
+from easyrider_policy.core.commands import Commands, Orders, Wanted
+from easyrider_policy.core.counting import Sums, add_up, blocked_above
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.leader import Lead
+from easyrider_policy.core.leaving import Leavings
+from easyrider_policy.core.ledger import Ledger
+from easyrider_policy.core.unmanaged import Estimates
+
+
+class Control:
+    """Ledger, leadership, leavings and commands of one scope. The parts may be read, not changed from outside."""
+
+    def __init__(self, fleet: Fleet, leases: Leases, tree: str, region: str) -> None:
+        self.fleet, self.leases = fleet, leases
+        self.lead = Lead()
+        self.ledger = Ledger(fleet, leases)
+        self.leavings = Leavings(fleet)
+        self.commands = Commands(fleet, leases, tree, region)
+        self._hard_w: Floats | None = None
+
+    # Heard from nodes
+
+    def state_heard(self, state: NodeState, minted_s: float) -> None:
+        """A node's state: nonce, epoch, and what its boards hold."""
+        self.lead = leader.seen(self.lead, state.highest_epoch)
+        self.ledger.state_heard(state, minted_s)
+        self.leavings.state_heard(state, minted_s)
+
+    def acked(self, ack: LimitAck, minted_s: float) -> None:
+        """A node's answer to a command, ours or another's."""
+        self.lead = leader.acked(self.lead, ack.highest_epoch, minted_s)
+        if self.ledger.acked(ack, minted_s):
+            self.leavings.acked(ack, self.ledger)
+
+    def frame_heard(self, node: int, boot_id: str, enforced_w: Floats, read_ns: int, minted_s: float) -> None:
+        """Enforced limits of the newest row of a frame, NaN where a cell is not valid."""
+        self.ledger.frame_heard(node, boot_id, enforced_w, read_ns, minted_s)
+
+    def leaving_heard(self, leaving: Leaving, minted_s: float) -> None:
+        """A node that stops asks for its baseline."""
+        self.leavings.asked(leaving, minted_s)
+
+    def operator_released(self, node: int) -> None:
+        """The operator says that a node is dark: it counts no board watts until it is heard again."""
+        self.leavings.released(node, self.ledger)
+        self.ledger.dark[node] = True
+
+    # Heard from the store
+
+    def taken(self, epoch: int, started_s: float, now_s: float) -> None:
+        """The store gave us the lead, in a call that began at `started_s`."""
+        self.lead = leader.taken(self.lead, epoch, started_s, now_s)
+        if self.lead.phase == "holding":
+            self.ledger.took_over(epoch, now_s)
+
+    def renewed(self, started_s: float) -> None:
+        """The store renewed our lead."""
+        self.lead = leader.renewed(self.lead, started_s)
+
+    def not_ours(self) -> None:
+        """The store answered that the lead is not ours."""
+        self.lead = leader.not_ours(self.lead)
+
+    def unanswered(self, now_s: float) -> None:
+        """The store did not answer a renewal."""
+        self.lead = leader.unanswered(self.lead, now_s)
+
+    # Decided
+
+    def planned_w(self, now_s: float) -> Floats:
+        """(G,) board watts that planning must leave to each board, baselines that wait to be booked included."""
+        reserved_w = self.leavings.reserved_w(now_s) * self.ledger.overshoot
+        return np.maximum(self.ledger.planned_w(now_s), reserved_w)
+
+    def sums(self, now_s: float, managed: Bools, hard_w: Floats, estimates: Estimates) -> Sums:
+        """The sum rule as of now. `managed` (G,): in `pilot` or `enforce`; `hard_w` (D,): limits in force."""
+        unfenced = blocked_above(self.fleet, self.ledger.unfenced(now_s), "unfenced")
+        return self._sums(self.ledger.counted_w(now_s), managed, hard_w, estimates, unfenced)
+
+    def planned_sums(self, now_s: float, managed: Bools, hard_w: Floats, estimates: Estimates) -> Sums:
+        """The same by `planned_w`: what to show and to plan by, since a take-over alone exceeds nothing."""
+        return self._sums(self.planned_w(now_s), managed, hard_w, estimates, {})
+
+    def orders(self, now_s: float, wanted: Wanted, hard_w: Floats, estimates: Estimates) -> Orders:
+        """What leaves now; empty while we do not lead. Publish it at once, or not at all."""
+        self.lead = leader.passed(self.lead, self.leases, now_s)
+        dropped = self._hard_w is None or bool((hard_w < self._hard_w).any())
+        self._hard_w = hard_w.copy()
+        sums = self.sums(now_s, wanted.managed, hard_w, estimates)
+        return self.commands.compose(now_s, self.lead, self.ledger, sums, self.leavings, wanted, dropped)
+
+    def may_publish(self, now_s: float) -> bool:
+        """Whether a message of the last orders may still leave: ask before each one."""
+        return leader.may_publish(self.lead, self.leases, now_s)
+
+    def moved_to(self, fleet: Fleet) -> "Control":
+        """Everything known, on the fleet of new rules or of boards newly heard."""
+        moved = Control(fleet, self.leases, self.commands.tree, self.commands.region)
+        moved.lead, moved.ledger = self.lead, self.ledger.moved_to(fleet)
+        moved.leavings, moved.commands = self.leavings.moved_to(fleet), self.commands.moved_to(fleet)
+        return moved
+
+    def _sums(
+        self,
+        counted_w: Floats,
+        managed: Bools,
+        hard_w: Floats,
+        estimates: Estimates,
+        blocked: Mapping[int, str],
+    ) -> Sums:
+        limitable = self.fleet.settable & ~self.ledger.stuck
+        return add_up(self.fleet, counted_w, managed, limitable, hard_w, estimates, blocked)
