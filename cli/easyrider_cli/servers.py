@@ -21,7 +21,7 @@ class Servers:
         """The bus settings of one service."""
         settings: dict[str, object] = {"nats_url": self.nats.url}
         if service in self.seeds:
-            settings["nats_seed"] = self.seeds[service]
+            settings["seed_file"] = self.seeds[service]
         return settings
 
 

@@ -1,0 +1,60 @@
+"""What the supply devices still carry: limits shrink with supply modules that do not work.
+
+A device that stops telling keeps its last known state, and a better one is believed only from a good reading
+of a meter that passed its gate; a worse one is believed at once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from easyrider.messages import MeterReading
+from easyrider_policy.core.fleet import Fleet, Floats
+
+
+class LimitMove(NamedTuple):
+    """A domain's limits moved to another share of what they were planned at."""
+
+    domain: int
+    before: float
+    after: float
+
+
+class Facility:
+    """Share of its planned limits that each domain has now, (D,) in 0..1."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.share: Floats = np.ones(len(fleet.domains))
+        self._devices: dict[tuple[int, str], float] = {}
+
+    def heard(self, reading: MeterReading) -> LimitMove | None:
+        """The move of a domain's limits that a reading tells of, if it does."""
+        domain = self.fleet.domain_index.get(reading.domain)
+        share = self._told(reading)
+        if domain is None or share is None:
+            return None
+        key = (domain, reading.meter)
+        trusted = reading.quality == "good" and reading.gated
+        if share > self._devices.get(key, 1.0) and not trusted:
+            return None
+        self._devices[key] = share
+        before = float(self.share[domain])
+        after = min(s for (d, _), s in self._devices.items() if d == domain)
+        self.share[domain] = after
+        return LimitMove(domain, before, after) if after != before else None
+
+    def carried(self, fleet: Fleet) -> "Facility":
+        """The same knowledge on another fleet."""
+        new = Facility(fleet)
+        for (domain, meter), share in self._devices.items():
+            row = fleet.domain_index.get(self.fleet.domains[domain])
+            if row is not None:
+                new._devices[row, meter] = share
+                new.share[row] = min(new.share[row], share)
+        return new
+
+    def _told(self, reading: MeterReading) -> float | None:
+        if reading.modules_ok is None or not reading.modules_total:
+            return None
+        return min(1.0, max(0.0, reading.modules_ok / reading.modules_total))

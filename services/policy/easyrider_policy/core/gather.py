@@ -1,0 +1,42 @@
+"""Samples of many nodes, each on its own beat, gathered into rows that the planner can take together."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
+
+MOST_ROWS = 10
+
+
+class Gathering:
+    """Newest 100 ms means of every board since the last `take`, NaN where nothing came. Arrays preallocated."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        boards = len(fleet.gpus)
+        self._rows = np.full((MOST_ROWS, boards), np.nan)
+        self._filled: NDArray[np.int64] = np.zeros(boards, dtype=np.int64)
+        self.limit_w: Floats = np.full(boards, np.nan)
+        self.capped: Bools = np.zeros(boards, dtype=np.bool_)
+
+    def add(self, boards: NDArray[np.int64], mean_w: Floats, limit_w: Floats) -> None:
+        """Rows (k, n) of one node's boards, NaN where invalid; `limit_w` (n,) enforced at the newest row."""
+        mean_w = mean_w[-MOST_ROWS:]
+        count = len(mean_w)
+        have = int(self._filled[boards].max(initial=0))
+        keep = min(have, MOST_ROWS - count)
+        if keep < have:
+            self._rows[:keep, boards] = self._rows[have - keep : have, boards]
+        self._rows[keep : keep + count, boards] = mean_w
+        self._filled[boards] = keep + count
+        self.limit_w[boards] = np.where(np.isnan(limit_w), self.limit_w[boards], limit_w)
+
+    def take(self) -> Floats:
+        """(k, G) rows, k the most any board has and at least 1, the newest of every board in the last row."""
+        most = max(1, int(self._filled.max(initial=0)))
+        taken = np.full((most, self._rows.shape[1]), np.nan)
+        for count in np.unique(self._filled):
+            if count:
+                boards = np.flatnonzero(self._filled == count)
+                taken[most - count :, boards] = self._rows[:count, boards]
+        self._filled[:] = 0
+        return taken

@@ -1,0 +1,111 @@
+"""Jobs of a region, merged from what each node says about its own boards."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from easyrider.messages import JobEvent
+from easyrider.tree import Mode, PriorityClass
+from easyrider_policy.core.fleet import Fleet
+from easyrider_policy.core.layout import Job
+
+FORGET_S = 45.0
+"""Telemetry says every running job again each 10 s: one unsaid for longer on a node that talks has ended."""
+LONG_AGO_S = -1e9
+TALKS_S = 3.0
+"""A node whose frames are younger than this talks."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """One job on one node."""
+
+    gpus: tuple[str, ...]
+    heard_s: float
+
+
+@dataclass(slots=True)
+class Entry:
+    """One job as merged so far."""
+
+    type_key: str
+    priority_class: str
+    tenant: str
+    queue: str
+    started_s: float
+    pieces: dict[str, Piece]
+class JobBook:
+    """Every job heard of, by id."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+
+    def heard(self, event: JobEvent, minted_s: float) -> bool:
+        """Take an event; whether anything changed that a plan must know at once."""
+        if event.change == "ended":
+            return self._ended(event.job, event.node)
+        entry = self.entries.get(event.job)
+        fresh = entry is None
+        if entry is None:
+            # A job first heard of while it runs started before us; its start is no news.
+            started_s = minted_s if event.change == "started" else LONG_AGO_S
+            entry = Entry(event.type_key, event.priority_class, event.tenant, event.queue, started_s, {})
+            self.entries[event.job] = entry
+        before = entry.pieces.get(event.node)
+        moved = before is None or before.gpus != event.gpus
+        if moved and not fresh and event.change == "started":
+            entry.started_s = minted_s
+        entry.type_key, entry.priority_class = event.type_key, event.priority_class
+        entry.tenant, entry.queue = event.tenant, event.queue
+        entry.pieces[event.node] = Piece(event.gpus, minted_s)
+        return fresh or moved
+
+    def forget_unsaid(self, heard_s: dict[str, float], now_s: float) -> bool:
+        """Drop pieces that a talking node no longer says; `heard_s`: when each node's frames last came."""
+        gone = [
+            (job, node)
+            for job, entry in self.entries.items()
+            for node, piece in entry.pieces.items()
+            if now_s - piece.heard_s > FORGET_S and now_s - heard_s.get(node, -1e18) < TALKS_S
+        ]
+        for job, node in gone:
+            self._ended(job, node)
+        return bool(gone)
+
+    def jobs(
+        self, fleet: Fleet, priorities: dict[str, PriorityClass], mode_of: Callable[[str, Entry], Mode]
+    ) -> list[Job]:
+        """The planner's jobs on this fleet, by id; boards nobody has reported are left out."""
+        return [
+            self._job(job_id, self.entries[job_id], fleet, priorities, mode_of)
+            for job_id in sorted(self.entries)
+        ]
+
+    def _job(
+        self,
+        job_id: str,
+        entry: Entry,
+        fleet: Fleet,
+        priorities: dict[str, PriorityClass],
+        mode_of: Callable[[str, Entry], Mode],
+    ) -> Job:
+        uuids = [uuid for piece in entry.pieces.values() for uuid in piece.gpus]
+        priority = priorities.get(entry.priority_class, PriorityClass())
+        return Job(
+            id=job_id,
+            gpus=tuple(sorted(fleet.gpu_index[uuid] for uuid in uuids if uuid in fleet.gpu_index)),
+            type_key=entry.type_key,
+            weight=priority.weight,
+            max_slowdown=priority.max_slowdown,
+            flex_tier=priority.flex_tier,
+            mode=mode_of(job_id, entry),
+            started_s=entry.started_s,
+        )
+
+    def _ended(self, job: str, node: str) -> bool:
+        entry = self.entries.get(job)
+        if entry is None or node not in entry.pieces:
+            return False
+        del entry.pieces[node]
+        if not entry.pieces:
+            del self.entries[job]
+        return True

@@ -1,0 +1,89 @@
+"""A decision told as the message `Plan`: every limit with its reason."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from easyrider.messages import DomainPlan, JobPlan, Plan
+from easyrider_policy.core.commands import Orders
+from easyrider_policy.core.counting import Sums
+from easyrider_policy.core.records import Decision
+from easyrider_policy.picture import Picture
+
+if TYPE_CHECKING:
+    from easyrider_policy.core.waiting import Waiting
+
+
+def tell(
+    picture: Picture,
+    decision: Decision,
+    sums: Sums,
+    orders: Orders,
+    *,
+    tree: str,
+    region: str,
+    seq: int,
+    cause: str,
+    plan_ms: float,
+    clocks_ns: tuple[int, int],
+    quiet: tuple[str, ...],
+) -> Plan:
+    """The plan of this moment. `clocks_ns`: Unix and monotonic; `quiet`: nodes without a fresh word."""
+    waiting = {w.gpu: w for w in orders.waiting}
+    return Plan(
+        region=region,
+        tree=tree,
+        tree_version=picture.rules.version,
+        epoch=max(picture.safety.lead.epoch, 0),
+        seq=seq,
+        t_ns=clocks_ns[0],
+        mono_ns=clocks_ns[1],
+        cause=cause,
+        leading=picture.safety.lead.phase != "contending",
+        domains=tuple(_domain(picture, decision, sums, row) for row in range(len(picture.fleet.domains))),
+        jobs=tuple(_job(picture, decision, waiting, row) for row in range(len(decision.reasons))),
+        idle_gpus=int(np.sum(picture.observation.layout.job_of < 0)),
+        lowers=orders.lowers,
+        raises=orders.raises,
+        raises_waiting=len(orders.waiting),
+        silent_nodes=quiet,
+        reactive=decision.reactive,
+        gap=_finite(decision.gap),
+        plan_ms=plan_ms,
+    )
+
+
+def _domain(picture: Picture, decision: Decision, sums: Sums, row: int) -> DomainPlan:
+    return DomainPlan(
+        domain=picture.fleet.domains[row],
+        hard_limit_w=float(picture.hard_w[row]),
+        target_w=float(picture.target_w[row]),
+        observed_w=_finite(decision.observed_w[row]),
+        counted_w=max(0.0, float(sums.counted_w[row])),
+        budget_w=max(0.0, float(decision.budget_w[row])),
+        unmanaged_w=max(0.0, float(sums.unmanaged_w[row])),
+        closed=bool(sums.closed[row]),
+        uncontrolled_gpus=int(sums.uncontrolled[row]),
+        price=float(decision.price[row]),
+        missing_w=max(0.0, float(decision.missing_w[row])),
+    )
+
+
+def _job(picture: Picture, decision: Decision, waiting: "dict[int, Waiting]", row: int) -> JobPlan:
+    job = picture.observation.layout.jobs[row]
+    waits_w = max((waiting[gpu].watts for gpu in job.gpus if gpu in waiting), default=0.0)
+    return JobPlan(
+        job=job.id,
+        mode=job.mode,
+        gpu_count=len(job.gpus),
+        limit_w=max(0.0, float(decision.job_limit_w[row])),
+        demand_w=max(0.0, float(decision.demand_w[row])),
+        slowdown=min(1.0, max(0.0, float(decision.slowdown[row]))),
+        reason=decision.reasons[row],
+        stalled=bool(decision.stalled[row]),
+        waiting_w=max(0.0, waits_w),
+    )
+
+
+def _finite(value: float) -> float | None:
+    return max(0.0, float(value)) if np.isfinite(value) else None
