@@ -3,6 +3,22 @@
 import re
 
 _ROOT = "easyrider.v1"
+KINDS = (
+    "frame",
+    "state",
+    "meter",
+    "phase",
+    "job",
+    "forecast",
+    "plan",
+    "command",
+    "ack",
+    "demand",
+    "budget",
+    "ask",
+    "event",
+)
+"""Every kind of subject: the first token after the root."""
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 EVENT_STREAM = "EVENTS"
 """The stream that keeps every integration event."""
@@ -88,7 +104,7 @@ def phases_in(region: str) -> str:
 
 
 def job(region: str, job_id: str) -> str:
-    """Where telemetry and schedulers say `JobEvent`; an id that is no token is percent-coded with `=`."""
+    """Where telemetry and schedulers say `JobEvent`; an id that is no token is coded by `job_token`."""
     return _subject("job", region, job_token(job_id))
 
 
@@ -146,3 +162,13 @@ def demands_to(parent: str) -> str:
 def events_of(kind: str) -> str:
     """Pattern for the events of one kind."""
     return _subject("event", kind) + ".>"
+
+
+def demands_of(region: str) -> str:
+    """Pattern for the demands of one child, whoever its parent is."""
+    return f"{_ROOT}.demand.*.{token(region)}"
+
+
+def every(kind: str) -> str:
+    """Pattern for everything of one kind, in every region."""
+    return _subject(kind) + ".>"

@@ -1,7 +1,8 @@
 """Messages to bytes and back: one MessagePack map each, checked before anything believes it.
 
-Control messages unpack with a hook that sees every pair; frames go straight into their record, which has no
-optional field, so that a header counting more entries than fields betrays a duplicate key.
+Bytes unpack with a hook that sees every pair of a map. A frame as we write it goes straight into its record: `kind`
+and `v` stand first and every other field is required, so a header that counts exactly the fields leaves no room for
+a key that stands twice. Whatever the short way does not take is read again the long way, which names the fault.
 """
 
 import math
@@ -22,6 +23,7 @@ from easyrider.errors import (
     UnknownVersion,
     WrongField,
 )
+from easyrider.finite import refuse_unfinite
 from easyrider.messages import ALL, Message, NodeFrame, Plan, PowerForecast
 
 VERSION = 1
@@ -32,7 +34,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _KINDS: dict[str, type[Message]] = {str(kind.__struct_config__.tag): kind for kind in ALL}
 _FRAME = msgspec.msgpack.Decoder(NodeFrame)
 _FRAME_ENTRIES = len(NodeFrame.__struct_fields__) + 1  # and `kind`
-_FRAME_FLOATS = ("window_s", "refresh_s", "cpu_pct", "net_rx_bytes_per_s", "net_tx_bytes_per_s")
+_FRAME_HEAD = b"\xde" + _FRAME_ENTRIES.to_bytes(2, "big") + b"\xa4kind\xaanode_frame\xa1v\x01"
 
 
 def kind_of(message_type: type[Message]) -> str:
@@ -40,26 +42,44 @@ def kind_of(message_type: type[Message]) -> str:
     return str(message_type.__struct_config__.tag)
 
 
+def size_limit(message_type: type[Message]) -> int:
+    """Bytes that a message of this type may have."""
+    return _LIMITS.get(message_type, NODE_LIMIT)
+
+
 def encode(message: Message) -> bytes:
     """The bytes of a message. Raises `NotFinite` or `Oversize`: what we would refuse, we do not say."""
-    if isinstance(message, NodeFrame):
-        _refuse_unfinite_frame(message)
-    else:
-        _refuse_unfinite(msgspec.to_builtins(message, builtin_types=(bytes,)))
+    refuse_unfinite(message)
     data = _ENCODER.encode(message)
-    limit = _LIMITS.get(type(message), NODE_LIMIT)
-    if len(data) > limit:
+    if len(data) > (limit := size_limit(type(message))):
         raise Oversize(len(data), limit)
     return data
 
 
 def decode(data: bytes, expected: Collection[type[Message]]) -> Message:
     """The message in `data`, one of the types expected. Raises a `MalformedMessage` named after the fault."""
-    limit = max(_LIMITS.get(kind, NODE_LIMIT) for kind in expected)
+    limit = max(map(size_limit, expected))
     if len(data) > limit:
         raise Oversize(len(data), limit)
-    if NodeFrame in expected and len(expected) == 1:
-        return _decode_frame(data)
+    if data.startswith(_FRAME_HEAD) and NodeFrame in expected:
+        frame = _frame_as_written(data)
+        if frame is not None:
+            return frame
+    return _decode_the_long_way(data, expected)
+
+
+def _frame_as_written(data: bytes) -> NodeFrame | None:
+    if len(data) > NODE_LIMIT:
+        return None
+    try:
+        frame = _FRAME.decode(data)
+    except msgspec.DecodeError:
+        return None
+    refuse_unfinite(frame)
+    return frame
+
+
+def _decode_the_long_way(data: bytes, expected: Collection[type[Message]]) -> Message:
     fields = _unpack(data)
     version = fields.get("v")
     if type(version) is not int or version != VERSION:
@@ -68,49 +88,15 @@ def decode(data: bytes, expected: Collection[type[Message]]) -> Message:
     found = _KINDS.get(kind) if isinstance(kind, str) else None
     if found is None or found not in expected:
         raise UnknownKind(kind)
-    if len(data) > (own := _LIMITS.get(found, NODE_LIMIT)):
+    if len(data) > (own := size_limit(found)):
         raise Oversize(len(data), own)
-    _refuse_unfinite(fields)
     try:
         message = msgspec.convert(fields, found, strict=True)
-    except msgspec.ValidationError as fault:
+    except (msgspec.ValidationError, OverflowError) as fault:
+        _name_wrong_value(fields)
         raise WrongField(str(fault)) from fault
-    if isinstance(message, NodeFrame):
-        _refuse_unfinite_frame(message)
+    refuse_unfinite(message)
     return message
-
-
-def _decode_frame(data: bytes) -> NodeFrame:
-    try:
-        frame = _FRAME.decode(data)
-    except msgspec.ValidationError as fault:
-        _name_frame_fault(data, fault)
-    except msgspec.DecodeError as fault:
-        if "trailing" in str(fault):
-            raise TrailingBytes(str(fault)) from fault
-        raise NotAMap(str(fault)) from fault
-    if _map_entries(data) != _FRAME_ENTRIES:
-        raise DuplicateKey("the map's header counts more entries than a frame has fields")
-    _refuse_unfinite_frame(frame)
-    return frame
-
-
-def _name_frame_fault(data: bytes, fault: msgspec.ValidationError) -> NoReturn:
-    """A refused frame is read again slowly, to name what is wrong with it."""
-    fields = _unpack(data)
-    version, kind = fields.get("v"), fields.get("kind")
-    if type(version) is not int or version != VERSION:
-        raise UnknownVersion(version) from fault
-    if kind != kind_of(NodeFrame):
-        raise UnknownKind(kind) from fault
-    raise WrongField(str(fault)) from fault
-
-
-def _map_entries(data: bytes) -> int:
-    first = data[0]
-    if first & 0xF0 == 0x80:
-        return first & 0x0F
-    return int.from_bytes(data[1:3] if first == 0xDE else data[1:5], "big")
 
 
 def _unpack(data: bytes) -> dict[str, Any]:
@@ -122,7 +108,7 @@ def _unpack(data: bytes) -> dict[str, Any]:
         raise
     except msgpack.ExtraData as fault:
         raise TrailingBytes("bytes follow the message") from fault
-    except (ValueError, msgpack.UnpackException, RecursionError) as fault:
+    except (ValueError, OverflowError, msgpack.UnpackException, RecursionError) as fault:
         raise NotAMap(f"no MessagePack map: {fault}") from fault
     if not isinstance(value, dict):
         raise NotAMap(f"a {type(value).__name__} where one map is expected")
@@ -144,21 +130,16 @@ def _refuse_extension(code: int, _data: bytes) -> NoReturn:
     raise WrongField(f"extension type {code} is not used here")
 
 
-def _refuse_unfinite(value: object, path: str = "$") -> None:
+def _name_wrong_value(value: object, place: str = "$") -> None:
+    """A refused message may hold a number that is none; that is the better name for its fault."""
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise NotFinite(f"{path} is {value}")
+            raise NotFinite(f"{place} is {value}")
     elif isinstance(value, dict):
         for key, part in value.items():
-            _refuse_unfinite(part, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
+            _name_wrong_value(part, f"{place}.{key}")
+    elif isinstance(value, list):
         for index, part in enumerate(value):
-            _refuse_unfinite(part, f"{path}[{index}]")
+            _name_wrong_value(part, f"{place}[{index}]")
     elif isinstance(value, msgpack.Timestamp):
-        raise WrongField(f"{path} is an extension type; time travels as whole numbers")
-
-
-def _refuse_unfinite_frame(frame: NodeFrame) -> None:
-    for name in _FRAME_FLOATS:
-        if not math.isfinite(getattr(frame, name)):
-            raise NotFinite(f"$.{name} is {getattr(frame, name)}")
+        raise WrongField(f"{place} is an extension type; time travels as whole numbers")

@@ -1,6 +1,15 @@
 """What telemetry measured on one node since its last frame."""
 
-from easyrider.messages.base import Message
+from typing import Annotated
+
+import msgspec
+
+from easyrider.messages.base import Count, Message, Name
+
+Samples = Annotated[int, msgspec.Meta(ge=0, le=1000)]
+"""Rows of a frame."""
+GpuCount = Annotated[int, msgspec.Meta(ge=0, le=1024)]
+"""Columns of a frame."""
 
 
 class NodeFrame(Message, tag="node_frame", frozen=True):
@@ -12,14 +21,14 @@ class NodeFrame(Message, tag="node_frame", frozen=True):
     header that counts more entries than there are fields betrays a duplicate key.
     """
 
-    region: str
-    node: str
-    boot_id: str
-    seq: int
+    region: Name
+    node: Name
+    boot_id: Name
+    seq: Count
     t_ns: int  # Unix, for people and joins; never for a decision
     mono_ns: int  # CLOCK_MONOTONIC of the node when the last row was read
-    samples: int
-    gpu_count: int
+    samples: Samples
+    gpu_count: GpuCount
     gpus: str  # UUIDs joined by ","; empty while unchanged, said again every 10 s
     gpus_hash: bytes  # first 8 bytes of SHA-256 over the joined UUIDs
     window_s: float  # the instant power field looks back this far
@@ -43,7 +52,7 @@ class NodeFrame(Message, tag="node_frame", frozen=True):
     mean10_w: bytes  # f4 slow: mean of 10 s
     max10_w: bytes  # f4 slow: largest 100 ms mean or instant reading of 10 s
     slow_ok: bytes  # u1 slow: of temperature, utilisation, clocks, reasons, memory together
-    rejected: int  # readings out of range or blank since start
+    rejected: Count  # readings out of range or blank since start
     cpu_pct: float
     net_rx_bytes_per_s: float
     net_tx_bytes_per_s: float
