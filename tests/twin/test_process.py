@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 import yaml
@@ -70,10 +70,10 @@ class Running:
         return [json.loads(line) for line in (self.run / "twin" / "truth.jsonl").read_text().splitlines()]
 
 
-def launch(run: Path) -> subprocess.Popen[bytes]:
+def launch(run: Path, said: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
     (run / "in.yaml").write_text(dump(WORLD))
     command = [sys.executable, "-m", "easyrider_twin", "run", str(run / "in.yaml"), "--run", str(run)]
-    return subprocess.Popen(command, start_new_session=True)
+    return subprocess.Popen(command, start_new_session=True, stderr=said)
 
 
 @pytest.fixture
@@ -203,6 +203,23 @@ def test_the_outcome_is_fixed_when_its_time_has_come_and_survives_the_end(twin: 
     assert fixed["seconds"] == pytest.approx(2.0)
     assert fixed["jobs"][0]["work_s"] == pytest.approx(2.0, abs=0.05)
     assert not (twin.run / "twin" / "ready").exists()
+
+
+def test_stop_is_answered_and_ends_without_a_complaint(tmp_path: Path) -> None:
+    with (tmp_path / "said").open("wb") as said:
+        process = launch(tmp_path, said)
+    twin = Running(tmp_path, process)
+    try:
+        until((tmp_path / "twin" / "ready").exists)
+        with socket.socket(socket.AF_UNIX) as idle:
+            idle.connect(str(tmp_path / "twin" / "control.sock"))
+            assert twin.ask("stop") == {"ok": True}
+            assert process.wait(10) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+    assert (tmp_path / "said").read_bytes() == b""
 
 
 def test_the_referee_watches_a_live_twin_and_reports_a_write_nobody_told_of(

@@ -26,7 +26,7 @@ class Control:
     def __init__(self, handlers: dict[str, Handler]) -> None:
         self._handlers = handlers
         self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._talks: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
 
     async def open(self, path: Path) -> None:
         """Listen. A stale socket of an earlier run is replaced."""
@@ -37,12 +37,14 @@ class Control:
         """Stop listening and hang up."""
         if self._server is not None:
             self._server.close()
-            for writer in self._writers:
+            talks = [talk for talk in self._talks.values() if talk is not None]
+            for writer in self._talks:
                 writer.close()
+            await asyncio.gather(*talks)
             await self._server.wait_closed()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        self._talks[writer] = asyncio.current_task()
         try:
             while line := await reader.readline():
                 writer.write(json.dumps(self.answer(line)).encode() + b"\n")
@@ -50,7 +52,7 @@ class Control:
         except ConnectionError:
             pass  # the other end is gone; nothing of the world hangs on it
         finally:
-            self._writers.discard(writer)
+            del self._talks[writer]
             writer.close()
 
     def answer(self, line: bytes) -> dict[str, Any]:
