@@ -4,9 +4,11 @@ Killed, frozen or replaying, a relay can only make a command older, and the guar
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import time
 from collections import deque
+from collections.abc import Callable
 
 from easyrider import log, metrics, subjects, wire
 from easyrider.bus_port import Arrival, BusDown, BusPort
@@ -42,7 +44,7 @@ class Relay:
         self._state: NodeState | None = None
         self._state_s: float | None = None
         self._sayings: deque[NodeState | Leaving | Drift] = deque(maxlen=SAYINGS_LIMIT)
-        self._news = asyncio.Event()
+        self._news, self._heard = asyncio.Event(), asyncio.Event()
         self._log = log.get("relay")
 
     def age_s(self) -> float | None:
@@ -87,18 +89,20 @@ class Relay:
 
     async def linger(self) -> None:
         """Before a stop: a guardian that leaves needs this relay to ask for its leave and to get it."""
-        loop = asyncio.get_running_loop()
-        until_s = loop.time() + (
-            self._config.linger_s if self._state is not None and self._state.armed else 0
-        )
-        while loop.time() < until_s and not self._leaving():
-            await asyncio.sleep(0.05)
-        until_s = loop.time() + LEAVING_S
-        while self._leaving() and loop.time() < until_s:
-            await asyncio.sleep(0.05)
+        if self._state is None or not self._state.armed:
+            return
+        await self._until(self._leaving, self._config.linger_s)
+        await self._until(lambda: not self._leaving(), LEAVING_S)
 
     def _leaving(self) -> bool:
         return self._link is not None and self._state is not None and self._state.leaving
+
+    async def _until(self, true: Callable[[], bool], within_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while not true():
+                    self._heard.clear()
+                    await self._heard.wait()
 
     async def _serve(self, link: AsyncGuardianLink) -> None:
         self._state = None  # another process: what it changed at its start is no drift
@@ -112,6 +116,7 @@ class Relay:
             self._log.warning("the guardian's connection ended", why=fault.why)
         finally:
             self._link = None
+            self._heard.set()
             link.close()
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
@@ -126,6 +131,7 @@ class Relay:
         for drift in notice(self._state, state):
             self._tell(drift)
         self._state, self._state_s = state, time.monotonic()
+        self._heard.set()
         self._tell(state)
 
     def _tell(self, saying: NodeState | Leaving | Drift) -> None:

@@ -1,12 +1,13 @@
 """A command from its bytes to its ack: fenced, stored, written lowers first, read back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from easyrider import wire
 from easyrider.messages import ExitGrant, Hold, LimitAck, SetLimits
 from easyrider_guardian.adapters.clocks import boot_ns
 from easyrider_guardian.core import fence, report, transitions, vector
 from easyrider_guardian.core.orders import Order
+from easyrider_guardian.core.records import Reading
 from easyrider_guardian.core.vector import Entry
 from easyrider_guardian.node import Node, needed
 from easyrider_guardian.restoring import restore
@@ -18,6 +19,7 @@ def obey(node: Node, data: bytes) -> LimitAck:
     """The answer to the command in `data`. Raises `MalformedMessage`: counted by the caller, nothing changes."""
     command = wire.decode(data, KINDS)
     assert isinstance(command, SetLimits | Hold | ExitGrant)
+    began_ns = boot_ns()
     if isinstance(command, SetLimits):
         # Looking takes time: the fence is asked after it, and again by every write.
         node.crew.look_now()
@@ -27,17 +29,22 @@ def obey(node: Node, data: bytes) -> LimitAck:
     if isinstance(lease, fence.Refusal):
         return _ack(node, command, lease.reason, False, {})
     if isinstance(command, SetLimits):
-        return _set_limits(node, command, lease, now_ns)
+        return _set_limits(node, command, lease, node.readings(now_ns, began_ns), now_ns)
     if isinstance(command, ExitGrant):
         return _exit(node, command, lease)
     stored = node.keep(transitions.granted(node.standing, command, lease))
     return _ack(node, command, None if stored else "cannot_store", True, {})
 
 
-def _set_limits(node: Node, command: SetLimits, lease: fence.Lease, now_ns: int) -> LimitAck:
+def _set_limits(
+    node: Node,
+    command: SetLimits,
+    lease: fence.Lease,
+    readings: Mapping[str, Reading | None],
+    now_ns: int,
+) -> LimitAck:
     if len({limit.uuid for limit in command.limits}) != len(command.limits):
         return _ack(node, command, "duplicate_gpu", False, {})
-    readings = node.readings(now_ns)
     entries = vector.weigh(
         command.limits,
         readings,
@@ -67,7 +74,7 @@ def _write(
     refusals = {entry.uuid: entry.refused for entry in entries if entry.refused is not None}
     lowers = [entry for entry in entries if entry.lowers]
     raises = [entry for entry in entries if entry.raises]
-    fallen = node.carry_out((_order(node, command, lease, entry) for entry in lowers), boot_ns())
+    fallen = node.carry_out(_order(node, command, lease, entry) for entry in lowers)
     open_lower = any(entry.open_lower for entry in entries)
     for uuid, outcome in fallen.items():
         if outcome.problem is not None:
@@ -75,7 +82,7 @@ def _write(
     if open_lower or not stored:
         why = "lower_unverified" if open_lower else "cannot_store"
         return refusals | {entry.uuid: why for entry in raises}
-    risen = node.carry_out((_order(node, command, lease, entry) for entry in raises), boot_ns())
+    risen = node.carry_out(_order(node, command, lease, entry) for entry in raises)
     problems = {uuid: outcome.problem for uuid, outcome in risen.items() if outcome.problem is not None}
     return refusals | problems
 

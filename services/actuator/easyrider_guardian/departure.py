@@ -39,7 +39,7 @@ class Departure:
         """What came of it; None while it is open."""
         if not self._node.armed:
             return self._ended("restored")
-        return None if now_ns < self._until_ns else self._ended(self._hold_lower(now_ns))
+        return None if now_ns < self._until_ns else self._ended(self._hold_lower())
 
     def _ended(self, result: Result) -> Result:
         self._node.leaving = None
@@ -52,7 +52,7 @@ class Departure:
             )
         return result
 
-    def _hold_lower(self, now_ns: int) -> Result:
+    def _hold_lower(self) -> Result:
         node = self._node
         node.crew.look_now()
         node.absorb()
@@ -68,7 +68,7 @@ class Departure:
             for uuid, held in changed.items()
             if (reading := readings[uuid]) is not None and repair.drifted(held, reading)
         ]
-        outcomes = node.carry_out(orders, now_ns)
+        outcomes = node.carry_out(orders)
         silent = any(readings.get(uuid) is None for uuid in node.standing.controlled)
         verified = not silent and all(outcome.problem is None for outcome in outcomes.values())
         return "held" if verified else "not_verified"

@@ -79,18 +79,19 @@ class Node:
             else:
                 self._wrote(told)
 
-    def readings(self, now_ns: int) -> dict[str, Reading | None]:
-        """Every known board with its reading, None where there is no fresh one."""
+    def readings(self, now_ns: int, not_before_ns: int = 0) -> dict[str, Reading | None]:
+        """Every known board with its reading, None where there is no fresh one (or none since `not_before_ns`)."""
         seen = sorted(self.views, key=lambda uuid: self.views[uuid].index)
         known = dict.fromkeys([*seen, *self.standing.holdings, *needed(self.baselines)])
-        return {uuid: self.reading(uuid, now_ns) for uuid in known}
+        return {uuid: self.reading(uuid, now_ns, not_before_ns) for uuid in known}
 
-    def reading(self, uuid: str, now_ns: int) -> Reading | None:
-        """The fresh reading of a board, if there is one."""
+    def reading(self, uuid: str, now_ns: int, not_before_ns: int = 0) -> Reading | None:
+        """The fresh reading of a board, if there is one; none of a board that hangs."""
         view = self.views.get(uuid)
-        if view is None or view.fault is not None or now_ns - view.seen_ns > nanoseconds(FRESH_S):
+        if view is None or view.fault is not None or self.crew.hangs(uuid):
             return None
-        return view.seen
+        oldest_ns = max(not_before_ns, now_ns - nanoseconds(FRESH_S))
+        return view.seen if view.seen_ns >= oldest_ns else None
 
     def boards(self, now_ns: int) -> dict[str, Known]:
         """Every known board, for messages."""
@@ -157,11 +158,8 @@ class Node:
         held = self.standing.holdings.get(uuid)
         return lambda _now_ns: None if self.standing.holdings.get(uuid) == held else "superseded"
 
-    def carry_out(self, orders: Iterable[Order], now_ns: int) -> dict[str, Outcome]:
+    def carry_out(self, orders: Iterable[Order]) -> dict[str, Outcome]:
         """Writes side by side, waited for within a deadline, and taken in."""
-        orders = list(orders)
-        for order in orders:
-            self.tried(order.uuid, now_ns)
         outcomes = self.crew.carry_out(orders)
         self.absorb()
         return outcomes

@@ -46,12 +46,12 @@ def _write(node: Node, targets: dict[str, Baseline], cause: Cause, permit: Permi
         order = node.order(uuid, target_w, raised, cause, permit)
         (raises if raised else lowers).append(order)
     _hold(node, [*lowers, *raises])
-    fallen = node.carry_out(lowers, boot_ns())
+    fallen = node.carry_out(lowers)
     refusals |= {uuid: outcome.problem for uuid, outcome in fallen.items() if outcome.problem is not None}
     if refusals or not node.stored:
         why = "lower_unverified" if refusals else "cannot_store"
         return refusals | {order.uuid: why for order in raises}
-    risen = node.carry_out(raises, boot_ns())
+    risen = node.carry_out(raises)
     return {uuid: outcome.problem for uuid, outcome in risen.items() if outcome.problem is not None}
 
 

@@ -101,6 +101,11 @@ class Crew:
             outcomes[running[future].uuid] = future.result()
         return outcomes
 
+    def hangs(self, uuid: str) -> bool:
+        """Whether a call to this board has been running for too long."""
+        worker = self._worker(uuid)
+        return worker is not None and worker.stuck
+
     def drain(self) -> list[Told]:
         """Everything the boards told since the last call, in order."""
         told: list[Told] = []

@@ -71,8 +71,10 @@ def cause_of(stage: int) -> Cause:
 
 
 def took(record: Record, verified: bool, now_ns: int) -> Record:
-    """The record after a write that the driver took: a verified one ends a quarantine."""
-    return Record(mismatches=0 if verified else record.mismatches + 1, tried_ns=now_ns)
+    """The record after a write: a verified one ends a quarantine, another is not tried again at once."""
+    if verified:
+        return Record(tried_ns=record.tried_ns)
+    return Record(mismatches=record.mismatches + 1, tried_ns=now_ns)
 
 
 def matches(limit_w: float, reading: Reading) -> bool:
