@@ -8,7 +8,6 @@ of domains wall watts: overhead_w + overhead_slope x board watts, the upper valu
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +50,8 @@ class Fleet:
     overhead_slope: Floats  # (N,)
     fallback_w: Floats  # (N,) per board
     boot_guard: Bools  # (N,)
+    unheard: Floats  # (N,) boards the class declares and nobody has reported
+    class_min_w: Floats  # (N,) least limit of a board that the class declares, 0 if it does not
     unheard_w: Floats  # (N,) board watts of boards the class declares and nobody has reported
     unknown: Bools  # (N,) no board was ever reported and the class declares no maximum: cannot be counted
     domain_records: tuple[Domain, ...]
@@ -152,7 +153,9 @@ def build(rules: Rules, boards: Iterable[Board], lost: Iterable[str] = ()) -> Fl
         overhead_slope=_floats([c.overhead_slope for c in classes]),
         fallback_w=_floats([node.fallback_w_per_gpu for node in rules.nodes]),
         boot_guard=np.array([node.boot_guard for node in rules.nodes], dtype=np.bool_),
-        unheard_w=_unheard(classes, heard),
+        unheard=_unheard(classes, heard),
+        class_min_w=_floats([c.gpu_min_w or 0.0 for c in classes]),
+        unheard_w=_unheard(classes, heard) * _floats([c.gpu_max_w or 0.0 for c in classes]),
         unknown=_unknown(rules.nodes, classes, heard),
         domain_records=tuple(order),
         parents=parents,
@@ -187,17 +190,13 @@ def _parents_first(rules: Rules) -> list[Domain]:
     return order
 
 
-def _unheard(classes: Sequence[NodeClass], heard: Any) -> Floats:
-    """Board watts of boards that the class declares and that nobody has reported: unknown is never zero."""
-    return _floats(
-        [
-            max(0, (c.gpu_count or 0) - int(count)) * (c.gpu_max_w or 0.0)
-            for c, count in zip(classes, heard, strict=True)
-        ]
-    )
+def _unheard(classes: Sequence[NodeClass], heard: Ints) -> Floats:
+    """Boards that the class declares and nobody has reported: they count, since unknown is never zero."""
+    declared = np.array([c.gpu_count or 0 for c in classes], dtype=np.int64)
+    return np.maximum(0, declared - heard).astype(np.float64)
 
 
-def _unknown(nodes: Sequence[Node], classes: Sequence[NodeClass], heard: Any) -> Bools:
+def _unknown(nodes: Sequence[Node], classes: Sequence[NodeClass], heard: Ints) -> Bools:
     return np.array(
         [
             count == 0 and (c.gpu_count is None or (c.gpu_count > 0 and c.gpu_max_w is None))

@@ -1,0 +1,162 @@
+"""Whether a tree can be kept safe at all; every reason against it, with the numbers."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from easyrider.errors import BadTree
+from easyrider.tree import Leases, Pacing, PriorityClass, Rules
+from easyrider_policy.core.fleet import Fleet, Floats, build
+from easyrider_policy.core.timing import timing_fault
+
+FLEX_TIERS = (0, 10, 25, 50)
+STEP_CEILING = 0.20
+STEPS_TO_HOLD_S = 1.7
+"""From the end of a dead leader's lease to its successor's holds: a try each 0.5 s, a start, a grant."""
+
+
+def refuse(rules: Rules, fleet: Fleet | None = None) -> None:
+    """Raise `BadTree` with every fault; `fleet`: with the boards heard, where the classes declare too little."""
+    found = faults(rules, fleet)
+    if found:
+        raise BadTree(rules.id, found)
+
+
+def faults(rules: Rules, fleet: Fleet | None = None) -> list[str]:
+    """Every reason to refuse the rules; none: they can be kept."""
+    known = build(rules, []) if fleet is None else fleet
+    return [
+        *_leases(rules.leases),
+        *_pacing(rules.pacing),
+        *(fault for name, priority in rules.priorities.items() for fault in _priority(name, priority)),
+        *_numbers(rules),
+        *_fallbacks(known),
+        *_timing(rules, known),
+    ]
+
+
+def fallback_w(fleet: Fleet) -> Floats:
+    """(D,) wall watts when every node is at its fallback: fixed, declared unmanaged load and margin included."""
+    told_w = np.clip(fleet.fallback_w[fleet.gpu_node], fleet.min_w, fleet.max_w)
+    board_w = np.bincount(fleet.gpu_node, weights=told_w, minlength=len(fleet.nodes))
+    unheard_w = fleet.unheard * np.maximum(fleet.fallback_w, fleet.class_min_w)
+    node_w = fleet.overhead_w + fleet.overhead_slope * (board_w + unheard_w)
+    return fleet.weights.worst(node_w) + _standing_w(fleet)
+
+
+def maximum_w(fleet: Fleet) -> Floats:
+    """(D,) wall watts when every board draws its maximum."""
+    return fleet.worst_wall_w(fleet.max_w) + _standing_w(fleet)
+
+
+def _standing_w(fleet: Fleet) -> Floats:
+    declared_w = np.array(
+        [domain.unmanaged_max_w or 0.0 for domain in fleet.domain_records], dtype=np.float64
+    )
+    return fleet.worst_fixed_w + fleet.weights.worst_above(declared_w) + fleet.margin_w
+
+
+def _fallbacks(fleet: Fleet) -> Iterator[str]:
+    needs_w = fallback_w(fleet)
+    for row, domain in enumerate(fleet.domain_records):
+        if needs_w[row] > fleet.smallest_hard_w[row] + 1e-6:
+            planned = min(domain.contingencies, key=lambda c: c.hard_limit_w, default=None)
+            case = "" if planned is None or planned.hard_limit_w >= domain.hard_w else f" ({planned.name})"
+            yield (
+                f"{domain.id}: fallbacks and fixed loads come to {needs_w[row]:.0f} W, its smallest planned hard "
+                f"limit{case} is {fleet.smallest_hard_w[row]:.0f} W"
+            )
+
+
+def _timing(rules: Rules, fleet: Fleet) -> Iterator[str]:
+    highest_w = maximum_w(fleet)
+    for row, domain in enumerate(fleet.domain_records):
+        fault = timing_fault(domain, rules.leases, float(highest_w[row]))
+        if fault is not None:
+            yield fault
+
+
+def _leases(leases: Leases) -> Iterator[str]:
+    rules = (
+        (1 <= leases.control_period_s <= 5, "control_period_s", leases.control_period_s, "1 to 5"),
+        (
+            0 < leases.grant_every_s <= leases.ttl_s / 2,
+            "grant_every_s",
+            leases.grant_every_s,
+            "at most ttl_s / 2",
+        ),
+        (leases.ttl_s < leases.dead_man_s, "ttl_s", leases.ttl_s, "under dead_man_s"),
+        (
+            leases.leader_lease_s + STEPS_TO_HOLD_S <= leases.dead_man_s - 2 * leases.grant_every_s,
+            "leader_lease_s",
+            leases.leader_lease_s,
+            f"at most dead_man_s - 2 grant_every_s - {STEPS_TO_HOLD_S}, or a take-over meets the dead-man",
+        ),
+        (
+            leases.second_stage_s
+            > max(leases.dead_man_s, leases.ttl_s, leases.leader_lease_s, leases.region_lease_s),
+            "second_stage_s",
+            leases.second_stage_s,
+            "above every lease and the dead-man",
+        ),
+        (leases.meter_delay_s >= 0, "meter_delay_s", leases.meter_delay_s, "0 or more"),
+        (leases.sensor_window_s >= 0, "sensor_window_s", leases.sensor_window_s, "0 or more"),
+        (leases.actuation_s >= 0, "actuation_s", leases.actuation_s, "0 or more"),
+    )
+    yield from (
+        f"leases.{name} is {value:g} s, allowed: {allowed}"
+        for good, name, value, allowed in rules
+        if not good
+    )
+
+
+def _pacing(pacing: Pacing) -> Iterator[str]:
+    rules = (
+        (
+            0 < pacing.step_share <= STEP_CEILING,
+            "step_share",
+            pacing.step_share,
+            f"above 0, at most {STEP_CEILING}",
+        ),
+        (1 <= pacing.change_interval_s <= 5, "change_interval_s", pacing.change_interval_s, "1 to 5"),
+        (pacing.cooldown_s >= 0, "cooldown_s", pacing.cooldown_s, "0 or more"),
+        (0 <= pacing.dead_band_share <= 0.1, "dead_band_share", pacing.dead_band_share, "0 to 0.1"),
+        (pacing.start_exempt_s >= 0, "start_exempt_s", pacing.start_exempt_s, "0 or more"),
+        (pacing.wake_exempt_s >= 0, "wake_exempt_s", pacing.wake_exempt_s, "0 or more"),
+    )
+    yield from (
+        f"pacing.{name} is {value:g}, allowed: {allowed}" for good, name, value, allowed in rules if not good
+    )
+
+
+def _priority(name: str, priority: PriorityClass) -> Iterator[str]:
+    if not priority.weight > 0:
+        yield f"priorities.{name}.weight is {priority.weight:g}, allowed: above 0"
+    if not 0 <= priority.max_slowdown < 1:
+        yield f"priorities.{name}.max_slowdown is {priority.max_slowdown:g}, allowed: 0 to under 1"
+    if priority.flex_tier not in FLEX_TIERS:
+        yield f"priorities.{name}.flex_tier is {priority.flex_tier}, allowed: {FLEX_TIERS}"
+
+
+def _numbers(rules: Rules) -> Iterator[str]:
+    if rules.margin_w < 0:
+        yield f"margin_w is {rules.margin_w:g}, allowed: 0 or more"
+    for domain in rules.domains:
+        if not domain.rating_w > 0:
+            yield f"{domain.id}: rating_w is {domain.rating_w:g}, allowed: above 0"
+        if not 0 < domain.target_share <= 1:
+            yield f"{domain.id}: target_share is {domain.target_share:g}, allowed: above 0, at most 1"
+        if not domain.target_window_s > 0:
+            yield f"{domain.id}: target_window_s is {domain.target_window_s:g}, allowed: above 0"
+        for contingency in domain.contingencies:
+            if not 0 <= contingency.hard_limit_w <= domain.hard_w:
+                yield (
+                    f"{domain.id}: contingency {contingency.name} allows {contingency.hard_limit_w:g} W, "
+                    f"allowed: 0 to its hard limit of {domain.hard_w:g} W"
+                )
+    for name, kind in rules.classes.items():
+        if kind.overhead_w < 0 or kind.overhead_slope < 1:
+            numbers = f"overhead_w {kind.overhead_w:g}, overhead_slope {kind.overhead_slope:g}"
+            yield f"classes.{name}: {numbers}, allowed: 0 or more, 1 or more"
+        if kind.gpu_min_w is not None and kind.gpu_max_w is not None and kind.gpu_min_w > kind.gpu_max_w:
+            yield f"classes.{name}: gpu_min_w {kind.gpu_min_w:g} is above gpu_max_w {kind.gpu_max_w:g}"
