@@ -49,7 +49,6 @@ async def start(config: Config, life: Life) -> None:
         life.flag("bus", lambda: bus.connected)
         driver.start()
         life.spawn("send", desk.send(bus))
-        life.spawn("check", _repeat(desk.check))
         life.spawn("each second", _repeat(desk.each_second))
         if config.jobs_file is not None:
             source, watch = JobsFile(config.jobs_file), JobWatch(config.region, config.node, boot_id)
@@ -68,8 +67,8 @@ def _close(loop: asyncio.AbstractEventLoop, phases: PhaseSocket) -> None:
 
 async def _repeat(step: Callable[[], float]) -> None:
     """Calls `step` for ever, each time after the seconds that it asked for."""
-    while True:
-        await asyncio.sleep(step())  # noqa: ASYNC110 - nothing is waited for: this is a clock
+    while True:  # noqa: ASYNC110 - nothing is waited for: this is a clock
+        await asyncio.sleep(step())
 
 
 def main() -> int:

@@ -28,6 +28,9 @@ _ANEW_AFTER_S = 1.0
 _KEPT = 32
 _JOBS_EVERY_S = 0.5
 _LOG_EVERY_S = 60.0
+_GRACE_S = 0.005
+_CHECK_AGAIN_S = 0.01
+_MEASURE_EVERY_S = 5
 
 _rejected = metrics.gauge(
     "telemetry_readings_rejected", "Readings out of range or blank since start", ["gpu", "reason"]
@@ -67,6 +70,10 @@ class Desk:
         self._events: list[tuple[str, dict[str, Any]]] = []
         self._readers: dict[int, object] = {}
         self._states: dict[int, str] = {}
+        self._overdue: asyncio.TimerHandle | None = None
+        self._overdue_s = (sampler.period_ns + sampler.overrun_ns) / _NS + _GRACE_S
+        self._loop = asyncio.get_running_loop()
+        self._seconds = 0
 
     def age_s(self) -> float | None:
         """Since the newest look that gave a valid reading of any board; None before the first."""
@@ -101,6 +108,7 @@ class Desk:
             )
             self._builder.set_gpus(self.roster.uuids)
             self._sampler.put(readers)
+            self._expect_row()
         elif not found.boards:
             log.bounded(self._log, "no boards", _LOG_EVERY_S).error("NVML lists no board that answers")
 
@@ -121,15 +129,20 @@ class Desk:
         if row.alone:
             self._pending.update(row.fast)
             return
-        looks = self._pending | dict(row.fast)
-        self._pending = {}
+        self._expect_row()
+        looks = dict(row.fast)
+        if self._pending:
+            looks = self._pending | looks
+            self._pending = {}
         now_ns = time.monotonic_ns()
         read_ns = row.fast[-1][1].mono_ns if row.fast else now_ns
         cells = [desk.look(looks.get(slot), read_ns) for slot, desk in enumerate(self.roster.desks)]
-        if any(not cell.power_ok or not cell.mean_ok for cell in cells):
+        if not all(cell[1] and cell[3] for cell in cells):
             self._valid_ns = read_ns
+            self._failing_ns = None
+        else:
+            self._notice_failure(now_ns)
         self._builder.add(read_ns, cells)
-        self._notice_failure(now_ns)
         if read_ns - self._last_frame_ns >= self._frame_ns - self._sampler.period_ns // 2:
             self._say_frame(read_ns)
 
@@ -153,23 +166,26 @@ class Desk:
     def _notice_failure(self, now_ns: int) -> None:
         """No board answers for a second: NVML begins anew, more patiently each time."""
         if not self.roster.all_fail:
-            self._failing_ns, self._anew_s = None, _ANEW_AFTER_S
             return
         if self._failing_ns is None:
-            self._failing_ns = now_ns
+            self._failing_ns, self._anew_s = now_ns, _ANEW_AFTER_S
         if now_ns - self._failing_ns >= self._anew_s * _NS:
             self._log.error("no board answers; NVML begins anew", code=self.roster.desks[0].code)
             self._failing_ns = now_ns
             self._anew_s = min(2 * self._anew_s, 10.0)
             self._driver.begin_anew()
 
-    def check(self) -> float:
-        """Part a board that hangs from the others. Seconds until this should be called again."""
-        now_ns = time.monotonic_ns()
-        slot = self._sampler.check(now_ns)
+    def _expect_row(self) -> None:
+        """A timer that goes off only if the next row is overdue: a healthy node pays no wake-up for it."""
+        if self._overdue is not None:
+            self._overdue.cancel()
+        self._overdue = self._loop.call_later(self._overdue_s, self._on_overdue)
+
+    def _on_overdue(self) -> None:
+        slot = self._sampler.check(time.monotonic_ns())
         if slot is not None:
             self._log.debug("a board is slow and is read apart", gpu=self.roster.uuids[slot])
-        return (self._sampler.next_check_ns(now_ns) - now_ns) / _NS
+        self._overdue = self._loop.call_later(_CHECK_AGAIN_S, self._on_overdue)
 
     def each_second(self) -> float:
         """States of boards, told when they change, and metrics. Seconds until this should be called again."""
@@ -180,7 +196,7 @@ class Desk:
                 state = "hung"
             elif desk.code:
                 state = f"fails with NVML code {desk.code}"
-            elif desk.power_stuck:
+            elif desk.tally.is_stuck:
                 state = "power sensor stuck"
             elif slot in apart:
                 state = "slow"
@@ -188,7 +204,9 @@ class Desk:
                 say = self._log.info if state == "ok" else self._log.warning
                 say("board state", gpu=self.roster.uuids[slot], state=state)
             self._states[slot] = state
-        self._measure()
+        if self._seconds % _MEASURE_EVERY_S == 0:
+            self._measure()
+        self._seconds += 1
         return 1.0
 
     def _measure(self) -> None:
@@ -199,7 +217,7 @@ class Desk:
             for reason, count in desk.rejected.items():
                 _rejected.labels(uuid, reason).set(count)
             _energy.labels(uuid, desk.energy.method).set(desk.energy.total_j)
-            _apart.labels(uuid).set(desk.agreement.apart)
+            _apart.labels(uuid).set(desk.tally.agreement.apart)
 
     def _say(self, subject: str, message: Message) -> None:
         self._outbox.append((subject, message))

@@ -24,9 +24,13 @@ _FIELDS = (
     pynvml.NVML_FI_DEV_POWER_INSTANT,
     pynvml.NVML_FI_DEV_POWER_CURRENT_LIMIT,
 )
-_ENTRY = "IIqqIIQ"  # field, scope, time stamp, latency, type, return code, value
+_ENTRY = "8xQ8xIIQ"  # of a field's 40 bytes: time stamp, type, return code, value
+_UINT, _ULONGLONG = 1, 3
+_FIRST_UINT_MARKER, _FIRST_ULONGLONG_MARKER = 0x7FFFFFF0, 0x7FFFFFFFFFFFFFF0
+"""Below these no value of the type is a marker: the usual reading needs no closer look."""
 _WINDOWED_SINCE = 7
 """Ampere: from this architecture on `nvmlDeviceGetPowerUsage` is a mean of 1 s (but on GA100)."""
+_NEW = tuple.__new__  # of a named tuple, without the detour through its own constructor
 _LACKING = (
     pynvml.NVML_ERROR_NOT_SUPPORTED,
     pynvml.NVML_ERROR_FUNCTION_NOT_FOUND,
@@ -56,7 +60,7 @@ class _Call:
     def __call__(self) -> int:
         if self._function is None:
             return int(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
-        return int(self._function(*self._arguments))
+        return self._function(*self._arguments)  # type: ignore[no-any-return]
 
 
 class BoardReader:
@@ -66,6 +70,7 @@ class BoardReader:
         handle = board.handle
         self.board = board
         self.abilities: Abilities | None = None
+        self._by_fields_alone = False
         self._values = (pynvml.c_nvmlFieldValue_t * len(_FIELDS))()
         for entry, field in zip(self._values, _FIELDS, strict=True):
             entry.fieldId = field
@@ -93,7 +98,7 @@ class BoardReader:
         """
         code = self._fields()
         entries = self._unpack(self._values)
-        codes = {field: code or entries[7 * i + 5] for i, field in enumerate(_FIELDS)}
+        codes = {field: code or entries[4 * i + 2] for i, field in enumerate(_FIELDS)}
         missing: list[tuple[str, int]] = []
 
         def way(name: str, field: int, call: _Call, first: str, second: str) -> Any:
@@ -116,10 +121,16 @@ class BoardReader:
             if refused not in _LACKING:  # a fault, not the board's nature: it may answer next time
                 raise named(self.board.uuid, refused)
         self.abilities = abilities
+        self._by_fields_alone = (power, energy, limit) == ("instant", "field", "field")
         return abilities
 
     def fast(self) -> FastReading:
         """Power, energy and enforced limit: one call on a board that has the fields."""
+        if self._by_fields_alone:
+            code = self._fields()
+            if code:
+                return _nothing(code)
+            return self._plain() or self._closely(self._unpack(self._values))
         if self.abilities is None:
             try:
                 self.probe()
@@ -127,21 +138,44 @@ class BoardReader:
                 return _nothing(fault.code)
         abilities = self.abilities
         assert abilities is not None
-        code = 0
-        entries = self._unpack(self._values)
-        if "field" in (abilities.energy, abilities.limit) or abilities.power == "instant":
-            code = self._fields()
-            entries = self._unpack(self._values)
-        if code:
+        by_fields = "field" in (abilities.energy, abilities.limit) or abilities.power == "instant"
+        if by_fields and (code := self._fields()):
             return _nothing(code)
+        return self._closely(self._unpack(self._values))
+
+    def _plain(self) -> FastReading | None:
+        """The reading of a board that answers as usual; None where it takes a closer look."""
+        (
+            energy_us, energy_type, energy_code, energy_mj,
+            power_us, power_type, power_code, power_mw,
+            _, limit_type, limit_code, limit_mw,
+        ) = self._unpack(self._values)  # fmt: skip
+        if energy_code or power_code or limit_code:
+            return None
+        if energy_type != _ULONGLONG or power_type != _UINT or limit_type != _UINT:
+            return None
+        if (
+            energy_mj >= _FIRST_ULONGLONG_MARKER
+            or power_mw >= _FIRST_UINT_MARKER
+            or limit_mw >= _FIRST_UINT_MARKER
+        ):
+            return None
+        return _NEW(
+            FastReading,
+            (time.monotonic_ns(), power_mw / 1000.0, 0, power_us, energy_mj, 0, energy_us, limit_mw, 0, 0),
+        )
+
+    def _closely(self, entries: tuple[int, ...]) -> FastReading:
+        abilities = self.abilities
+        assert abilities is not None
         energy_mj, energy_ok, energy_stamp_us, energy_code = self._cell(
-            entries[0:7], abilities.energy == "field", self._energy if abilities.energy == "call" else None
+            entries[0:4], abilities.energy == "field", self._energy if abilities.energy == "call" else None
         )
         power_mw, power_ok, power_stamp_us, power_code = self._cell(
-            entries[7:14], abilities.power == "instant", self._power if abilities.power == "usage" else None
+            entries[4:8], abilities.power == "instant", self._power if abilities.power == "usage" else None
         )
         limit_mw, limit_ok, _, limit_code = self._cell(
-            entries[14:21], abilities.limit == "field", self._limit if abilities.limit == "call" else None
+            entries[8:12], abilities.limit == "field", self._limit if abilities.limit == "call" else None
         )
         return FastReading(
             time.monotonic_ns(),
@@ -155,13 +189,6 @@ class BoardReader:
             limit_ok,
             energy_code or power_code or limit_code,
         )
-
-    def energy(self) -> tuple[int, int, int] | None:
-        """(CLOCK_MONOTONIC ns, mJ, driver's Unix us or 0): the counter alone, for learning its pace."""
-        reading = self.fast()
-        if reading.energy_ok != quality.VALID:
-            return None
-        return reading.mono_ns, reading.energy_mj, reading.energy_stamp_us
 
     def slow(self) -> SlowReading:
         """Temperature, utilisation, clocks, reasons and memory: six calls, so once a second at most."""
@@ -204,7 +231,7 @@ class BoardReader:
     def _cell(entry: tuple[int, ...], is_field: bool, call: _Call | None) -> tuple[float, int, int, int]:
         """(value, ok, stamp in us, code) of one reading, by field, by call, or not given at all."""
         if is_field:
-            _, _, stamp_us, _, kind_number, code, raw = entry
+            stamp_us, kind_number, code, raw = entry
             if code:
                 return 0, quality.MISSING, 0, code
             kind = _KINDS[kind_number] if kind_number < len(_KINDS) else "ulonglong"

@@ -5,6 +5,7 @@ reason for the others to wait.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from easyrider.devices.nvml_errors import DeviceError, DriverError
 from easyrider.devices.readings import BoardReader
 
 _LOOK_UP_S = 3.0
-_EVENTS_EVERY_S = 0.5
+_EVENTS_EVERY_S = 1.0
 _LOOK_AGAIN_S = 30.0
 _FIRST_BACK_OFF_S, _LAST_BACK_OFF_S = 1.0, 10.0
 
@@ -45,7 +46,6 @@ class Driver:
 
     def __init__(self, library: Library, hand: Callable[[Report], None]) -> None:
         self._library, self._hand = library, hand
-        self._wake = threading.Event()
         self._anew = False
         self._stopping = False
         self._look_ups: dict[int, _LookUp] = {}
@@ -57,32 +57,40 @@ class Driver:
     def begin_anew(self) -> None:
         """Shut NVML down and open it again, as after a driver reload."""
         self._anew = True
-        self._wake.set()
 
     def stop(self) -> None:
         """No further attempt."""
         self._stopping = True
-        self._wake.set()
 
     def _run(self) -> None:
         back_off_s = _FIRST_BACK_OFF_S
         opened = False
         while not self._stopping:
-            self._wake.clear()
             self._anew = False
             try:
                 (self._library.restart if opened else self._library.start)()
                 opened = True
                 self._forget_handles()
-                while not self._wake.is_set():
+                while not self._interrupted:
                     found = self._find()
                     self._hand(found)
                     back_off_s = _FIRST_BACK_OFF_S
                     self._listen(found)
             except DeviceError as fault:
                 self._hand(Trouble(fault, back_off_s))
-                self._wake.wait(back_off_s)
+                self._wait(back_off_s)
                 back_off_s = min(2 * back_off_s, _LAST_BACK_OFF_S)
+
+    @property
+    def _interrupted(self) -> bool:
+        return self._anew or self._stopping
+
+    def _wait(self, wait_s: float) -> bool:
+        """True when told meanwhile to stop or to begin anew; looks once a second, which costs less than an event."""
+        until_s = time.monotonic() + wait_s
+        while not self._interrupted and (left_s := until_s - time.monotonic()) > 0:
+            time.sleep(min(left_s, 1.0))
+        return self._interrupted
 
     def _find(self) -> Found:
         count = self._library.count()
@@ -117,7 +125,7 @@ class Driver:
             events = None
         waited_s = 0.0
         try:
-            while not self._wake.wait(_EVENTS_EVERY_S):
+            while not self._wait(_EVENTS_EVERY_S):
                 for xid in events.take() if events is not None else ():
                     self._hand(xid)
                 waited_s += _EVENTS_EVERY_S

@@ -1,5 +1,6 @@
 """CPU and network load of the host, from /proc."""
 
+import os
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ class HostReader:
     """Differences since the last read; the first one shows 0."""
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
-        self._proc = proc
+        self._stat, self._net_dev = _open(proc / "stat"), _open(proc / "net" / "dev")
         self._cpu: tuple[int, int] | None = None
         self._net: tuple[int, int, int] | None = None
 
@@ -22,11 +23,11 @@ class HostReader:
 
     def _cpu_pct(self) -> float:
         try:
-            with (self._proc / "stat").open("rb") as file:
-                ticks = [int(word) for word in file.readline().split()[1:9]]
-        except (OSError, ValueError):
+            line, _, _ = os.pread(self._stat, 512, 0).partition(b"\n")
+            ticks = [int(word) for word in line.split()[1:9]]
+            total, idle = sum(ticks), ticks[3] + ticks[4]
+        except (OSError, ValueError, IndexError):
             return 0.0
-        total, idle = sum(ticks), ticks[3] + ticks[4]
         before, self._cpu = self._cpu, (total, idle)
         if before is None or total <= before[0]:
             return 0.0
@@ -34,12 +35,11 @@ class HostReader:
 
     def _net_bytes_per_s(self) -> tuple[float, float]:
         try:
-            text = (self._proc / "net" / "dev").read_text()
             received = sent = 0
-            for line in text.splitlines()[2:]:
-                name, _, rest = line.partition(":")
-                words = rest.split()
-                if name.strip() != "lo":
+            for line in os.pread(self._net_dev, 65536, 0).splitlines()[2:]:
+                name, _, rest = line.partition(b":")
+                if name.strip() != b"lo":
+                    words = rest.split()
                     received += int(words[0])
                     sent += int(words[8])
         except (OSError, ValueError, IndexError):
@@ -50,3 +50,11 @@ class HostReader:
             return 0.0, 0.0
         elapsed_s = (now_ns - before[0]) / 1e9
         return max(0.0, (received - before[1]) / elapsed_s), max(0.0, (sent - before[2]) / elapsed_s)
+
+
+def _open(path: Path) -> int:
+    """A descriptor kept for good: a file of /proc is made anew at each read from its beginning. -1: not there."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1

@@ -1,8 +1,8 @@
 """Looks at every board on an absolute timer, in threads: a board that hangs holds up itself alone.
 
-One thread, the common lane, reads all healthy boards. Between two ticks the event loop calls `check`: if a call
-has not come back by then, its thread is left alone with that board and a fresh one carries on with the others,
-in the same tick. A board that answers briskly again returns to the common lane. So there is never more than
+One thread, the common lane, reads all healthy boards. When a row is overdue the event loop calls `check`: if a
+call is still under way, its thread is left alone with that board and a fresh one carries on with the others, in
+the same tick. A board that answers briskly again returns to the common lane. So there is never more than
 one call under way per board, and never more threads than boards and one.
 """
 
@@ -112,13 +112,6 @@ class Sampler:
         self._begin(fresh)
         return slot
 
-    def next_check_ns(self, now_ns: int) -> int:
-        """The next moment to call `check`: half-way between two ticks, or what an overrun allows."""
-        after_ns = min(self.period_ns // 2, self.overrun_ns + _LEAST_OVERRUN_NS // 4)
-        tick_ns = now_ns - (now_ns - self._epoch_ns) % self.period_ns
-        due_ns = tick_ns + after_ns
-        return due_ns if due_ns > now_ns else due_ns + self.period_ns
-
     def outstanding_s(self, now_ns: int) -> dict[int, float]:
         """By slot, how long a call outside the common lane has been under way."""
         with self._lock:
@@ -153,7 +146,8 @@ class Sampler:
         tick_ns = self._sleep_to_tick(lane.row.tick_ns)
         with self._lock:
             lane.row = Row(tick_ns)
-            lane.todo = [slot for slot in lane.slots if self._retry_ns.get(slot, 0) <= tick_ns]
+            retry_ns = self._retry_ns
+            lane.todo = [slot for slot in lane.slots if not retry_ns or retry_ns.get(slot, 0) <= tick_ns]
 
     def _sleep_to_tick(self, last_ns: int) -> int:
         now_ns = time.monotonic_ns()
@@ -177,31 +171,39 @@ class Sampler:
     def _look(self, lane: _Lane, slot: int, *, wants_slow: bool) -> bool:
         """One board read; False where meanwhile the others went on without this thread."""
         reader = self._readers[slot]
-        began_ns = time.monotonic_ns()
-        with self._lock:
-            lane.busy, lane.began_ns = slot, began_ns
+        lane.began_ns = began_ns = time.monotonic_ns()
+        lane.busy = slot
         fast = reader.fast()
         slow = reader.slow() if wants_slow and fast.code == 0 else None
-        ended_ns = time.monotonic_ns()
         with self._lock:
             lane.busy = None
-            self._note(slot, fast, ended_ns)
-            lane.row.fast.append((slot, fast))
+            row = lane.row
+            row.fast.append((slot, fast))
             if slow is not None:
-                lane.row.slow.append((slot, slow))
+                row.slow.append((slot, slow))
+            if fast.code or slot in self._retry_ns:
+                self._note(slot, fast)
             if lane.alone:
                 return False
-            lane.todo.pop(0)
-            calls = self._slow_calls.get(slot, 0) + 1 if ended_ns - began_ns > self.overrun_ns else 0
-            self._slow_calls[slot] = calls
-            if calls >= _SLOW_CALLS:
-                self._part(lane, slot)
+            del lane.todo[0]
+            ended_ns = fast.mono_ns if slow is None else slow.mono_ns
+            if ended_ns - began_ns > self.overrun_ns:
+                self._note_overrun(lane, slot)
+            elif self._slow_calls:
+                self._slow_calls.pop(slot, None)
         return True
 
-    def _note(self, slot: int, fast: FastReading, now_ns: int) -> None:
+    def _note_overrun(self, lane: _Lane, slot: int) -> None:
+        self._slow_calls[slot] = self._slow_calls.get(slot, 0) + 1
+        if self._slow_calls[slot] >= _SLOW_CALLS:
+            self._part(lane, slot)
+
+    def _note(self, slot: int, fast: FastReading) -> None:
         """A board that answers nothing is asked once a second, not ten times."""
-        silent = fast.code and fast.power_ok and fast.energy_ok
-        self._retry_ns[slot] = now_ns + _RETRY_NS if silent else 0
+        if fast.code and fast.power_ok and fast.energy_ok:
+            self._retry_ns[slot] = fast.mono_ns + _RETRY_NS
+        else:
+            self._retry_ns.pop(slot, None)
 
     def _part(self, lane: _Lane, slot: int) -> None:
         lane.slots = [other for other in lane.slots if other != slot]
@@ -227,7 +229,7 @@ class Sampler:
             self._hand(lane.row)
         with self._lock:
             del self._alone[slot]
-            self._slow_calls[slot] = 0
+            self._slow_calls.pop(slot, None)
             if self._common is not None:
                 self._common.slots = sorted({*self._common.slots, slot})
 

@@ -43,6 +43,7 @@ class EnergyMeter:
     max_w: float
     pace: Pace | None = None
     method: Literal["counter", "integrated"] = "integrated"
+    is_stamped: bool = False
     total_j: float = 0.0
     gap_s: float = 0.0
     resets: int = 0
@@ -53,6 +54,11 @@ class EnergyMeter:
     _held: Mean | None = None
     _frozen: bool = False
     _unlearned: list[CounterRead] = field(default_factory=list)
+    _usual_s: float = 0.0  # a difference over a longer time is looked at closely
+    _ceiling_w: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._ceiling_w = MAX_SHARE * self.max_w
 
     def learn(self, burst: Sequence[CounterRead]) -> Pace | None:
         """The counter's pace from a burst of fast reads; None, and the power field instead, where it shows none."""
@@ -63,6 +69,22 @@ class EnergyMeter:
 
     def look(self, mono_ns: int, energy_mj: int | None, stamp_us: int, power_w: float | None) -> Mean:
         """What one look says. None for a counter or power field that gave nothing valid."""
+        base = self._base
+        if (
+            self.is_stamped and base is not None and not self._frozen
+            and energy_mj is not None and energy_mj > base.energy_mj
+        ):  # fmt: skip
+            # what nearly every look at nearly every board is
+            spent_j, spent_s = (energy_mj - base.energy_mj) / 1000, (stamp_us - base.stamp_us) / 1e6
+            between_s = (mono_ns - base.mono_ns) / 1e9
+            if between_s <= self._usual_s and 0 < spent_s <= between_s + self._usual_s:
+                watts = spent_j / spent_s
+                if watts <= self._ceiling_w:
+                    self._look_ns, self._power, self.method = mono_ns, power_w, "counter"
+                    self.total_j += spent_j
+                    self._base = CounterRead(mono_ns, energy_mj, stamp_us)
+                    self._held = mean = Mean(watts, 0, 0)
+                    return mean
         elapsed_s = (mono_ns - self._look_ns) / 1e9 if self._look_ns else None
         before_w, self._look_ns, self._power = self._power, mono_ns, power_w
         if elapsed_s is not None and elapsed_s > _GAP_LOOKS * self.look_s:
@@ -110,7 +132,7 @@ class EnergyMeter:
         if spent_s is None:
             return self._rebase(read)
         power_w = spent_j / spent_s
-        if power_w > MAX_SHARE * self.max_w:
+        if power_w > self._ceiling_w:
             self.resets += 1
             return self._rebase(read)._replace(ok=quality.OUT_OF_RANGE, energy_ok=quality.OUT_OF_RANGE)
         self.method = "counter"
@@ -177,7 +199,7 @@ class EnergyMeter:
         base, read = self._base, CounterRead(mono_ns, energy_mj, stamp_us)
         spent_j = 0.0 if base is None or self._frozen else (energy_mj - base.energy_mj) / 1000
         between_s = 0.0 if base is None else (mono_ns - base.mono_ns) / 1e9
-        if 0 < spent_j <= MAX_SHARE * self.max_w * (between_s + 1):
+        if 0 < spent_j <= self._ceiling_w * (between_s + 1):
             self.total_j += spent_j
         else:
             self.gap_s += elapsed_s
@@ -198,7 +220,8 @@ class EnergyMeter:
         self._base, self._held, self._frozen = None, None, False
 
     def _start(self, pace: Pace) -> None:
-        self.pace = pace
+        self.pace, self.is_stamped = pace, pace.kind == "stamped"
+        self._usual_s = 2.5 * max(self.look_s, pace.period_s)
         self._steps = StepCount(pace) if pace.kind == "paced" else None
         self._unlearned.clear()
         self._forget()

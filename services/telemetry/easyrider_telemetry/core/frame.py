@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from easyrider.columns import pack
 from easyrider.messages import NodeFrame
-from easyrider_telemetry.core.board import Cells, SlowCells
+from easyrider_telemetry.core.board import CELLS, Cells, SlowCells
 
 _SAY_GPUS_EVERY_S = 10.0
 _EMPTY = b""
@@ -58,7 +58,7 @@ class FrameBuilder:
         mono_ns = rows[-1][0]
         gpus = self._say_gpus(mono_ns)
         flat = [cells for _, row in rows for cells in row]
-        columns = tuple(zip(*flat, strict=True)) if flat else ((),) * len(Cells._fields)
+        columns = tuple(zip(*flat, strict=True)) if flat else ((),) * CELLS
         slow_columns = tuple(zip(*slow, strict=True)) if slow else ((),) * len(SlowCells._fields)
         self.seq += 1
         return NodeFrame(

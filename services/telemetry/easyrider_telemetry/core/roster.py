@@ -35,4 +35,4 @@ class Roster:
     @property
     def all_fail(self) -> bool:
         """No board answers: the fault is the driver's, not a board's."""
-        return bool(self.desks) and all(desk.code != 0 for desk in self.desks)
+        return bool(self.desks) and all(desk.silent for desk in self.desks)
