@@ -20,10 +20,11 @@ REACTIVE_SHARE = 0.01
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Budgets:
-    """(D,) wall watts for steered jobs."""
+    """(D,) wall watts for steered jobs; `held_back_w` is what margins and penalties took off `target_w`."""
 
     target_w: Floats
     hard_w: Floats
+    held_back_w: Floats
 
 
 def budgets(
@@ -41,13 +42,14 @@ def budgets(
     armed_w = np.maximum(fleet.min_w, fallback_w) * observation.overshoot.counted
     could_w = np.where(ours, 0.0, np.where(idle, armed_w, situation.counted_w))
     likely_w = np.where(ours, 0.0, _likely_w(observation, layout, situation.counted_w))
-    margin_w = REACTIVE_SHARE * situation.target_w if reactive else 0.0
+    held_back_w = penalty_w + (REACTIVE_SHARE if reactive else 0.0) * situation.target_w
     standing_w = walls.standing_w(situation.unmanaged_target_w)
     others_w = fleet.weights.normal(fleet.overhead_slope * _per_node(layout, likely_w))
     hard_w = situation.hard_w - fleet.margin_w - fleet.worst_fixed_w - situation.unmanaged_hard_w
     return Budgets(
-        target_w=situation.target_w - margin_w - penalty_w - standing_w - others_w,
+        target_w=situation.target_w - held_back_w - standing_w - others_w,
         hard_w=hard_w - fleet.worst_wall_w(could_w),
+        held_back_w=held_back_w,
     )
 
 

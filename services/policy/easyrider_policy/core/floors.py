@@ -38,11 +38,15 @@ def soft_floors(layout: Layout, peak_w: Floats, busy: Ints) -> Floats:
     return np.maximum(peak_w * share, layout.min_w)
 
 
-def fitted(problem: Problem, least_w: Floats) -> Floors:
-    """Floors of `problem` lowered towards `least_w` (J,), device minimums, until they fit."""
+def fitted(problem: Problem, least_w: Floats, held_back_w: Floats) -> Floors:
+    """Floors of `problem` lowered towards `least_w` (J,), device minimums, until they fit.
+
+    `held_back_w` (D,): what margins and penalties took off the targets; nobody is infeasible for their sake.
+    """
     layout = problem.layout
     floor_w = np.maximum(problem.floor_w, least_w)
-    missing_w = np.maximum(_excess(problem, least_w), 0.0)
+    short_w = problem.drawn_w(least_w) - problem.target_w - held_back_w
+    missing_w = np.maximum(0.0, np.maximum(short_w, problem.held_w(least_w) - problem.hard_w))
     # What cannot be met even at minimum is not asked of others in vain: minimum there, and the rest as usual.
     for group in layout.yield_order:
         excess_w = _excess(problem, floor_w)

@@ -71,7 +71,7 @@ class Observation:
         # Just after a limit moved the draw still answers to the old one and proves nothing.
         hidden = pinned | ((settled_s < STILL_S) & (sample_w > 0.8 * self.peaks.peak_w))
         self.busy.add(sample_w, hidden)
-        self.peaks.add(sample_w, hidden, cap_w)
+        self.peaks.add(sample_w, hidden, pinned, cap_w)
         woken = self.stalls.add(now_s, sample_w, pinned, self.peaks.peak_w, cap_w, STEP_S)
         self._learn_overshoot(mean_w, hidden, span_s)
         self.draw_w = _mean(sample_w)

@@ -31,7 +31,8 @@ class Moves:
 
     old_w: Floats
     wished_w: Floats
-    natural_w: Floats  # a limit above it does not bind
+    natural_w: Floats  # what a job may draw at most if its limit allows
+    binds_w: Floats  # a limit above it does not bind: its nature, or the little a stalled job draws
     rating_w: Floats
     changed_ago_s: Floats
     lowered_ago_s: Floats
@@ -73,7 +74,7 @@ def _lowered(moves: Moves, pacing: Pacing, required: Bools) -> Floats:
     step_w = np.maximum(moves.wished_w, moves.old_w - pacing.step_share * moves.rating_w)
     due = (moves.changed_ago_s >= pacing.cooldown_s - 1e-6) & (fall_w >= dead_w)
     stepped = np.where(due, step_w, moves.old_w)
-    loose = moves.wished_w >= _BINDS * moves.natural_w
+    loose = moves.wished_w >= _BINDS * moves.binds_w
     free = np.where(fall_w >= LOOSE_SHARE * moves.rating_w, moves.wished_w, moves.old_w)
     result: Floats = np.where(required, moves.wished_w, np.where(loose, free, stepped))
     return result
@@ -89,7 +90,7 @@ def _raised(moves: Moves, pacing: Pacing) -> Floats:
         & (rise_w >= dead_w)
     )
     stepped = np.where(due, step_w, moves.old_w)
-    loose = moves.old_w >= _BINDS * moves.natural_w
+    loose = moves.old_w >= _BINDS * moves.binds_w
     free = np.where(rise_w >= LOOSE_SHARE * moves.rating_w, moves.wished_w, moves.old_w)
     exempt = np.where(rise_w >= dead_w, moves.wished_w, moves.old_w)
     result: Floats = np.where(moves.fresh, exempt, np.where(loose, free, stepped))

@@ -37,15 +37,15 @@ class Peaks:
         self.counts = np.zeros((BLOCKS, jobs))
         self.block, self.filled = 0, 0
 
-    def add(self, sample_w: Floats, hidden: Bools, limit_w: Floats) -> None:
-        """Take samples (k, J), NaN where missing; `hidden` of the same shape, `limit_w` (J,)."""
+    def add(self, sample_w: Floats, hidden: Bools, pinned: Bools, limit_w: Floats) -> None:
+        """Take samples (k, J), NaN where missing; `hidden` ones prove no peak, `pinned` ones stand at `limit_w`."""
         free = np.where(hidden | np.isnan(sample_w), 0.0, sample_w)
         both = np.concatenate([self.free_top_w[self.block], free])
         both.partition(len(both) - KEPT, axis=0)
         self.free_top_w[self.block] = both[-KEPT:]
-        any_hidden = hidden.any(axis=0)
+        any_pinned = pinned.any(axis=0)
         here = self.hiding_w[self.block]
-        np.maximum(here, np.where(any_hidden, limit_w, 0.0), out=here)
+        np.maximum(here, np.where(any_pinned, limit_w, 0.0), out=here)
         self.counts[self.block] += np.isfinite(sample_w).sum(axis=0)
         self._settle()
         self.filled += len(sample_w)

@@ -118,6 +118,7 @@ def _paced(
             old_w=old_w,
             wished_w=live.limit_w,
             natural_w=live.problem.peak_w,
+            binds_w=np.where(live.stalled, observation.draw_w, live.problem.peak_w),
             rating_w=layout.max_w,
             changed_ago_s=now_s - last_change_s,
             lowered_ago_s=now_s - last_fall_s,

@@ -35,7 +35,7 @@ class Solution:
 def solve(observation: Observation, weighed: Loads, room: Budgets, ours: Bools, jobs: Bools) -> Solution:
     """The best limits for jobs (J,) `jobs` on boards (G,) `ours`, without pacing. Pure in all it is given."""
     problem, least_w, stalled, mine = _problem(observation, weighed, room, ours, jobs)
-    floors = fitted(problem, least_w)
+    floors = fitted(problem, least_w, room.held_back_w)
     problem = _lowered(problem, floors.watts)
     allocation = allocate(problem)
     limit_w = with_headroom(problem, allocation.watts, observation.layout.max_w, stalled)

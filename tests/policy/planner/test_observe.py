@@ -1,0 +1,223 @@
+"""What the planner learns by itself from 100 ms means."""
+
+import numpy as np
+import pytest
+from small_world import MAX_W, World, load, site
+
+from easyrider_policy.core.layout import layout
+from easyrider_policy.core.observe import Observation
+
+A, B = range(0, 8), range(8, 16)
+FREE = np.full(32, MAX_W)
+
+
+def watch(loads, seconds, limit_w=FREE, **kw):
+    """An observation of a world whose limits stay as they are."""
+    world = World(site(), loads, limit_w=np.array(limit_w, dtype=float), **kw)
+    for _ in range(seconds):
+        world.now_s += 1.0
+        seen = world.columns() * world.gain
+        world.woken = world.observation.add(world.now_s, seen, world.limit_w)
+    return world
+
+
+def peak(world, job=0):
+    return float(world.observation.peaks.peak_w[job])
+
+
+def test_before_twelve_seconds_a_job_counts_the_device_maximum():
+    world = watch([load("a", A, 560.0)], 11)
+
+    assert peak(world) == MAX_W
+    assert not world.observation.peaks.known[0]
+
+
+def test_after_twelve_free_seconds_its_own_peak_is_known():
+    world = watch([load("a", A, 560.0)], 13)
+
+    assert peak(world) == pytest.approx(560.0, rel=0.01)
+
+
+def test_a_peak_told_by_the_fingerprint_counts_from_the_first_second():
+    world = watch([load("a", A, 560.0, known_peak_w=570.0)], 1)
+
+    assert peak(world) == pytest.approx(570.0)
+
+
+def test_a_job_that_has_only_set_itself_up_keeps_the_device_maximum():
+    world = watch([load("a", A, 640.0, paused=True)], 30)
+
+    assert peak(world) == MAX_W
+
+
+def test_a_capped_job_is_not_ratcheted_down_however_long_it_is_capped():
+    world = watch([load("a", A, 640.0)], 20)
+    known = peak(world)
+
+    for cap_w in (560.0, 500.0, 450.0):
+        world.limit_w[:] = cap_w
+        for _ in range(70):
+            world.now_s += 1.0
+            world.observation.add(world.now_s, world.columns(), world.limit_w)
+
+    assert peak(world) == known
+
+
+def test_a_sensor_that_reads_low_does_not_ratchet_a_job_that_says_it_is_power_capped():
+    world = watch([load("a", A, 640.0)], 20)
+    known = peak(world)
+    world.limit_w[:] = 450.0
+    capped = np.ones(32, dtype=bool)
+
+    for _ in range(90):
+        world.now_s += 1.0
+        world.observation.add(world.now_s, 0.95 * world.columns(), world.limit_w, capped)
+
+    assert peak(world) == known
+
+
+def test_a_lighter_phase_seen_free_lowers_the_peak_after_a_minute():
+    world = watch([load("a", A, 640.0)], 30)
+    world.loads[0].peak_w = 420.0
+
+    for _ in range(70):
+        world.now_s += 1.0
+        world.observation.add(world.now_s, world.columns(), world.limit_w)
+
+    assert peak(world) == pytest.approx(420.0, rel=0.01)
+
+
+def test_a_heavier_phase_is_followed_within_a_second():
+    world = watch([load("a", A, 450.0)], 70)
+    world.loads[0].peak_w = 600.0
+
+    world.now_s += 1.0
+    world.observation.add(world.now_s, world.columns(), world.limit_w)
+
+    assert peak(world) == pytest.approx(600.0, rel=0.01)
+
+
+def test_a_start_event_resets_everything_known_of_the_boards_former_job():
+    world = watch([load("old", A, 450.0, busy=0.5)], 70)
+    new = layout(world.fleet, [load("new", A, 640.0, started_s=70.0).job])
+
+    fresh = world.observation.carried(new)
+
+    assert fresh.peaks.peak_w[0] == MAX_W
+    assert fresh.busy.share[0] == 1.0
+    assert fresh.duty.duty[0] == 1.0
+    assert np.isnan(fresh.draw_w[0])
+
+
+def test_a_job_that_goes_on_keeps_its_history_when_another_one_starts():
+    world = watch([load("a", A, 560.0)], 40)
+    more = layout(world.fleet, [load("b", B).job, world.loads[0].job])
+
+    kept = world.observation.carried(more)
+
+    assert kept.peaks.peak_w[1] == pytest.approx(560.0, rel=0.01)
+    assert kept.peaks.peak_w[0] == MAX_W
+
+
+def test_the_share_of_time_at_full_draw_is_seen():
+    world = watch([load("a", A, 600.0, busy=0.7, period_s=4.0)], 65)
+
+    assert world.observation.busy.share[0] == pytest.approx(0.7, abs=0.04)
+
+
+def test_the_mean_over_ten_seconds_is_what_a_duty_cycle_makes_of_the_peak():
+    world = watch([load("a", A, 600.0, busy=0.5, period_s=2.0, low_w=300.0)], 80)
+
+    assert world.observation.duty.duty[0] == pytest.approx(0.75, abs=0.03)
+
+
+def test_a_job_that_waits_for_its_disk_is_stalled_after_four_seconds_and_not_before():
+    world = watch([load("a", A, 600.0)], 20)
+    world.loads[0].paused = True
+    told = []
+
+    for _ in range(6):
+        world.now_s += 1.0
+        world.observation.add(world.now_s, world.columns(), world.limit_w)
+        told.append(bool(world.observation.stalls.stalled[0]))
+
+    assert told == [False, False, False, True, True, True]
+
+
+def test_a_communication_phase_is_no_stall():
+    world = watch([load("a", A, 640.0, busy=0.5, period_s=6.0, low_w=180.0)], 120)
+
+    assert not world.observation.stalls.stalled[0]
+
+
+def test_a_job_held_far_below_its_peak_is_not_taken_for_stalled():
+    world = watch([load("a", A, 640.0, known_peak_w=640.0)], 60, limit_w=np.full(32, 220.0))
+
+    assert not world.observation.stalls.stalled[0]
+
+
+def test_a_gap_in_the_samples_is_neither_low_draw_nor_zero():
+    world = watch([load("a", A, 600.0)], 20)
+    gap = np.full((10, 32), np.nan)
+
+    for _ in range(10):
+        world.now_s += 1.0
+        world.observation.add(world.now_s, gap, world.limit_w)
+
+    assert not world.observation.stalls.stalled[0]
+    assert peak(world) == pytest.approx(600.0, rel=0.01)
+    assert np.isnan(world.observation.draw_w[0])
+
+
+def test_a_board_not_read_counts_its_limit_after_three_seconds():
+    world = watch([load("a", A, 600.0)], 5)
+    gap = np.full((10, 32), np.nan)
+
+    believed = []
+    for _ in range(5):
+        world.now_s += 1.0
+        world.observation.add(world.now_s, gap, world.limit_w)
+        believed.append(float(world.observation.believed_w(gap)[-1, 0]))
+
+    assert believed[0] == pytest.approx(600.0)
+    assert believed[-1] == MAX_W
+
+
+def test_overshoot_is_learned_while_a_limit_binds_and_held_within_three_per_cent():
+    over = np.ones(32)
+    over[0:8], over[8:16] = 1.02, 1.2
+    world = watch([load("a", A, 690.0), load("b", B, 690.0)], 200, np.full(32, 400.0), overshoot=over)
+
+    counted = world.observation.overshoot.counted
+
+    assert counted[0] == pytest.approx(1.02, abs=0.004)
+    assert (counted <= 1.03).all()
+
+
+def test_a_sensor_that_reads_low_earns_its_board_nothing():
+    world = watch([load("a", A, 690.0)], 200, np.full(32, 400.0), gain=np.full(32, 0.97))
+
+    assert (world.observation.overshoot.counted == 1.0).all()
+
+
+def test_an_unlimited_board_teaches_no_overshoot():
+    world = watch([load("a", A, 700.0)], 100, gain=np.full(32, 1.02))
+
+    assert (world.observation.overshoot.counted == 1.0).all()
+
+
+def test_rows_may_come_one_by_one_or_ten_at_a_time():
+    fleet, jobs = site(), [load("a", A, 600.0, busy=0.6)]
+    placed = layout(fleet, [jobs[0].job])
+    one, ten = Observation(placed), Observation(placed)
+    world = World(fleet, jobs)
+
+    for second in range(30):
+        rows = world.columns()
+        ten.add(second + 1.0, rows, FREE)
+        for k in range(10):
+            one.add(second + (k + 1) / 10, rows[k : k + 1], FREE)
+
+    assert one.peaks.peak_w == pytest.approx(ten.peaks.peak_w)
+    assert one.busy.share == pytest.approx(ten.busy.share)
+    assert one.duty.duty == pytest.approx(ten.duty.duty)

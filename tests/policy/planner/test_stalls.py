@@ -1,0 +1,74 @@
+"""Watts of a waiting job are lent, and given back at once."""
+
+import pytest
+from small_world import MIN_W, World, load, site
+
+A, B, C, D = range(0, 8), range(8, 16), range(16, 24), range(24, 32)
+
+
+def four():
+    return [load(name, rows, 640.0) for name, rows in zip("abcd", (A, B, C, D), strict=True)]
+
+
+def stalled_world():
+    world = World(site(), four())
+    world.run(60)
+    world.loads[0].paused = True
+    world.run(30)
+    return world
+
+
+def test_a_stalled_job_lends_its_watts_to_the_others():
+    world = World(site(), four())
+    world.run(60)
+    before = world.limit("b")
+    world.loads[0].paused = True
+
+    world.run(40)
+
+    assert world.reason("a") == "stalled"
+    assert world.limit("a") == pytest.approx(MIN_W)
+    assert world.limit("b") > before + 50.0
+
+
+def test_a_job_that_wakes_is_told_at_once_and_raised_without_waiting():
+    world = stalled_world()
+    world.loads[0].paused = False
+
+    world.second()
+    woken, limit_w = list(world.woken), world.limit("a")
+
+    assert woken == [0]
+    assert world.reason("a") != "stalled"
+    assert limit_w > 400.0
+
+
+def test_the_target_holds_through_lending_and_waking():
+    world = World(site(), four())
+    world.run(60)
+    over = []
+
+    for second in range(240):
+        world.loads[0].paused = second % 60 < 20
+        world.loads[1].paused = second % 90 < 15
+        world.second()
+        over.append(world.wall_w - world.fleet.aim_w)
+
+    means = [sum(over[i : i + 10]) / 10 for i in range(0, len(over) - 10)]
+    assert max(float(mean.max()) for mean in means) <= 0.003 * world.fleet.aim_w[0]
+
+
+def test_a_job_that_sets_itself_up_is_lent_from_and_starts_without_delay():
+    world = World(site(), four()[:3], limit_w=None)
+    world.run(40)
+    late = load("late", D, 640.0, started_s=world.now_s, paused=True)
+    world.loads.append(late)
+    world.jobs_changed()
+    world.run(10)
+    setting_up = world.reason("late")
+    late.paused = False
+
+    world.run(2)
+
+    assert setting_up == "stalled"
+    assert world.limit("late") > 400.0
