@@ -95,10 +95,14 @@ class Bus:
         """See `BusPort`."""
         delivery = Delivery(self._log, types, handler)
         take = delivery if keep is None else Backlog(keep, delivery, dropped.labels("backlog").inc)
-        await self._client.subscribe(
+        asked = await self._client.subscribe(
             pattern, cb=take.on_message, pending_msgs_limit=_QUEUE_MESSAGES, pending_bytes_limit=_QUEUE_BYTES
         )
-        await self._probe(pattern)
+        try:
+            await self._probe(pattern)
+        except BusRefused:
+            await asked.unsubscribe()  # or the library asks for it again after each reconnection
+            raise
 
     async def publish(self, subject: str, message: Message) -> None:
         """See `BusPort`."""
@@ -178,7 +182,7 @@ class Bus:
             raise BusDown(pattern, f"no echo within {_PROBE_S} s")
 
     def _refused(self, pattern: str) -> str | None:
-        return next((line for line in self._refusals if f'"{pattern}"' in line), None)
+        return next((line for line in self._refusals if f'"{pattern.lower()}"' in line), None)
 
     async def _send(self, subject: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         self._refuse_unless_sendable(subject, len(body))
@@ -215,7 +219,7 @@ class Bus:
     async def _on_error(self, fault: Exception) -> None:
         text = str(fault) or type(fault).__name__
         if "permissions violation" in text.lower():
-            self._refusals.append(text)
+            self._refusals.append(text.lower())  # the library gives some of it in lower case
             del self._refusals[:-64]
             dropped.labels("forbidden").inc()
             self._log.error("the server forbids it", why=text)

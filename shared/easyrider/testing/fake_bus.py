@@ -10,7 +10,7 @@ from typing import Any
 from easyrider import cloudevents, log, subjects, wire
 from easyrider.backlog import Backlog
 from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler
-from easyrider.delivery import Delivery
+from easyrider.delivery import Delivery, dropped
 from easyrider.messages import Message
 
 
@@ -64,7 +64,7 @@ class FakeBus:
         if any(matches(banned, pattern) for banned in self._forbidden):
             raise BusRefused(pattern, "forbidden in this test")
         delivery = Delivery(log.get("easyrider.testing"), types, handler)
-        take = delivery if keep is None else Backlog(keep, delivery, lambda: None)
+        take = delivery if keep is None else Backlog(keep, delivery, dropped.labels("backlog").inc)
         queue: asyncio.Queue[_Raw] = asyncio.Queue()
         self.exchange.listeners.append((pattern, queue))
         self._queues.append(queue)
