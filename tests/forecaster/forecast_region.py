@@ -61,12 +61,12 @@ class Region:
         return self.start_s + self.t_s
 
     def job(
-        self, job: str, node: str, change: str = "started", started_ns: int = 1, gpus: int | None = None
+        self, job: str, node: str, change: str = "started", started_ns: int = 1, gpus: slice = slice(None)
     ) -> None:
         """A job event of this moment."""
         event = JobEvent(
             region="r", node=node, boot_id="boot-1", job=job, change=change, type_key="type", priority_class="normal",
-            tenant="", queue="", gpus=self.gpus[node][:gpus], started_ns=started_ns, t_ns=0,
+            tenant="", queue="", gpus=self.gpus[node][gpus], started_ns=started_ns, t_ns=0,
             mono_ns=round(self.now_s * 1e9),
         )  # fmt: skip
         self.engine.intake.take_job(event, self.now_s + 0.002)

@@ -59,6 +59,8 @@ class Boards(Rowed):
 
         A sample outside [0, 1.2 x device maximum] is counted in `rejected` and stays a gap.
         """
+        if self.closed_before == 0:
+            self.begin(int(slots[0]) // BLOCK_SLOTS * BLOCK_SLOTS)
         latest_w = limit_w[-1]
         known = np.isfinite(latest_w)
         self.limit_w[rows[known]] = latest_w[known]

@@ -8,6 +8,10 @@ from easyrider_forecaster.core.mix import ORIGINS
 _SCORES = 600
 _START = 30
 """Scores below which a fixed margin stands in."""
+_ENOUGH = 100
+"""The highest of fewer scores is exceeded more often than once in a hundred; part of the fixed margin stays."""
+_OVERLAP = 0.3
+"""Windows of 30 s, one a second, overlap: 600 of them hold 20 that stand apart. A third of the margin stays for it."""
 _START_MARGIN = {0.9: 0.02, 0.99: 0.04}
 _MISS = 0.01
 
@@ -30,8 +34,11 @@ class PeakBound(Rowed):
     def margins(self, rating_w: Array) -> tuple[Array, Array]:
         """Watts above the base for 0.90 and 0.99, (rows, horizons)."""
         start90_w, start99_w = _START_MARGIN[0.9] * rating_w[:, None], _START_MARGIN[0.99] * rating_w[:, None]
+        few = np.clip(1.0 - self.scored / _ENOUGH, 0.0, 1.0)
+        apart = np.minimum(self.scored, _SCORES) / np.asarray(HORIZONS_S)
+        few = np.maximum(few, _OVERLAP * np.clip(1.0 - apart / _ENOUGH, 0.0, 1.0))
         margin90_w = np.where(np.isfinite(self.margin90_w), self.margin90_w, start90_w)
-        margin99_w = np.where(np.isfinite(self.margin99_w), self.margin99_w, start99_w)
+        margin99_w = np.where(np.isfinite(self.margin99_w), self.margin99_w + few * start99_w, start99_w)
         return margin90_w, np.maximum(margin99_w, margin90_w)
 
     def keep(self, block: int, base_w: Array, said_w: Array) -> None:

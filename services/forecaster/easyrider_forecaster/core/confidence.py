@@ -40,6 +40,8 @@ class Confidence:
     value: Array
     evidence: Evidence
     silent: Array
+    worse: Array
+    uncovered: Array
 
     def reasons(self, row: int) -> tuple[str, ...]:
         """Why this row's value is not 1, heaviest first."""
@@ -59,9 +61,9 @@ class Confidence:
             said.append(f"hidden by a limit: {100 * e.hidden_share[row]:.0f} % of samples")
         if e.error_share[row] > 0.02:
             said.append(f"error {100 * e.error_share[row]:.0f} % of the device maximum at 10 s")
-        if _worse(e)[row]:
+        if self.worse[row]:
             said.append("worse than the last value")
-        if _uncovered(e)[row]:
+        if self.uncovered[row]:
             said.append(f"0.99 bound held only {100 * (1 - e.missed_share[row]):.1f} % of the time")
         if e.unsettled[row]:
             said.append("period detectors disagree")
@@ -75,14 +77,14 @@ class Confidence:
 def judge(evidence: Evidence) -> Confidence:
     """Product of what each kind of evidence leaves; capped where the forecast is a guess."""
     e = evidence
-    silent = e.silent_s > _SILENT_S
+    silent, worse, uncovered = e.silent_s > _SILENT_S, _worse(e), _uncovered(e)
     value = np.clip(0.4 + 0.6 * e.age_s / _YOUNG_S, 0.0, 1.0) * e.present_share
     value = value * (1.0 - 0.5 * e.hidden_share)
     value = value * np.where(
         np.isfinite(e.error_share), np.clip(1.0 - (e.error_share - 0.02) / 0.25, 0.2, 1.0), 0.8
     )
-    value = value * np.where(_worse(e), 0.8, 1.0)
-    value = value * np.where(_uncovered(e), np.clip(1.0 - 5.0 * (e.missed_share - 0.01), 0.3, 1.0), 1.0)
+    value = value * np.where(worse, 0.8, 1.0)
+    value = value * np.where(uncovered, np.clip(1.0 - 5.0 * (e.missed_share - 0.01), 0.3, 1.0), 1.0)
     value = (
         value
         * np.where(e.unsettled, 0.8, 1.0)
@@ -91,7 +93,7 @@ def judge(evidence: Evidence) -> Confidence:
     )
     value = np.where(e.alias, np.minimum(value, _ALIAS_AT_MOST), value)
     value = np.where(e.nameplate, np.minimum(value, _NAMEPLATE_AT_MOST), value)
-    return Confidence(np.where(silent, 0.0, np.clip(value, 0.0, 1.0)), evidence, silent)
+    return Confidence(np.where(silent, 0.0, np.clip(value, 0.0, 1.0)), evidence, silent, worse, uncovered)
 
 
 def _worse(e: Evidence) -> Array:

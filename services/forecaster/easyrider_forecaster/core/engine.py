@@ -43,10 +43,10 @@ class Engine:
     def advance(self, now_s: float) -> int:
         """Close every second whose samples had time to come; the number closed."""
         boards, closed = self.intake.boards, 0
-        if not boards.rows:
+        if boards.closed_before == 0:
             return 0
         due_slot = int(np.floor((now_s - self.intake.grace_s) / SLOT_S))
-        if boards.closed_before == 0 or due_slot - boards.closed_before > _FARTHEST_BEHIND * BLOCK_SLOTS:
+        if due_slot - boards.closed_before > _FARTHEST_BEHIND * BLOCK_SLOTS:
             boards.begin(due_slot // BLOCK_SLOTS * BLOCK_SLOTS)
         while boards.closed_before + BLOCK_SLOTS <= due_slot:
             self._close()

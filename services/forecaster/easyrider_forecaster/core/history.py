@@ -81,7 +81,7 @@ class History(Rowed):
         moved = np.isfinite(limit_w) & np.isfinite(before) & (np.abs(limit_w - before) > 0.5)
         self.raw.append(self.block, raw)
         self.demand.append(self.block, demand)
-        self.draw.append(self.block, np.fmin(raw, limit_w[:, None]))
+        self.draw.append(self.block, np.minimum(raw, limit_w[:, None]))
         valid = ~np.isnan(raw)
         counted = self.present[:, (at - 1) % SLOTS]
         self.present[:, at : at + BLOCK_SLOTS] = counted[:, None] + np.cumsum(valid, axis=1)

@@ -116,8 +116,10 @@ class Intake:
     @property
     def grace_s(self) -> float:
         """How long after a block's end its samples may still come."""
-        lag_s = max((clock.lag_s for clock in self.clocks.values()), default=0.0)
-        return min(max(lag_s + 0.05, 0.15), 1.3)
+        lags_s = [
+            clock.lag_s + (clock.spacing_s if clock.span() > 1 else 0.0) for clock in self.clocks.values()
+        ]
+        return min(max(max(lags_s, default=0.0) + 0.05, 0.15), 1.5)
 
     def _clock(self, node: str, boot_id: str) -> NodeClock:
         clock = self.clocks.get(node)

@@ -57,7 +57,7 @@ class Mix(Rowed):
         for kept, forecast in ((self.error_w, said[rows]), (self.rival_error_w, made[rows, 0])):
             miss, old = np.abs(forecast - outcome), kept[rows, horizon]
             kept[rows, horizon] = np.where(np.isfinite(old), old + pace * (miss - old), miss)
-        scale = np.maximum(self.error_w[rows, horizon], 1e-3 * rating_w[rows])
+        scale = np.maximum(np.maximum(self.error_w[rows, horizon], 1e-3 * rating_w[rows]), 0.1)
         misses = np.abs(made[rows] - outcome[:, None]) / scale[:, None]
         gain = 0.12 if HORIZONS_S[horizon] >= 30 else 0.2
         old = self.loss[rows, horizon]

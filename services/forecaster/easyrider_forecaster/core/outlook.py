@@ -72,7 +72,7 @@ class Outlook:
         seasonal = np.flatnonzero(np.isfinite(period_s) & ~alias)
         period = period_s[seasonal] * 10.0
         mean_w, views = {}, {}
-        top_w = {"demand": rows.max_w, "draw": np.fmin(rows.limit_w, rows.max_w)}
+        top_w = {"demand": rows.max_w, "draw": np.minimum(rows.limit_w, rows.max_w)}
         for column, (name, series) in enumerate((("demand", history.demand), ("draw", history.draw))):
             season = np.full((history.rows, len(HORIZONS_S)), np.nan)
             season[seasonal] = experts.season_means(history, series, seasonal, period)
@@ -94,9 +94,10 @@ class Outlook:
             views[name] = self._view(mean_w[name], peak_w, q90_w, q99_w, rows.floor_w, top_w[name])
         return views["draw"], views["demand"]
 
-    def model(self, row: int) -> str:
+    def model(self, row: int, seasonal: bool) -> str:
         """The heaviest rival for the mean over 10 s; `level` says whether its parameters were fitted."""
-        name = experts.MEAN_EXPERTS[int(self.means.loss[row, HORIZONS_S.index(10)].argmin())]
+        losses = self.means.loss[row, HORIZONS_S.index(10)]
+        name = experts.MEAN_EXPERTS[int((losses if seasonal else losses[:-1]).argmin())]
         if name == "level":
             return "level:ets" if self.levels.fitted[row] else "level:default"
         return name
@@ -135,7 +136,7 @@ class Outlook:
         hidden = np.asarray(history.blocks_back(history.hidden, horizon_s).any(axis=1))
         peak_w = history.blocks_back(history.raw.top, horizon_s).max(axis=1).astype(np.float64)
         mean_w = history.mean(history.raw, 10 * horizon_s)
-        self.means.score(block, column, np.fmin(mean_w, rows.limit_w), whole & still, rows.max_w)
+        self.means.score(block, column, np.minimum(mean_w, rows.limit_w), whole & still, rows.max_w)
         self.peaks.score(block, column, peak_w, whole & ~hidden, rows.max_w)
         self.bound.score(block, column, peak_w, whole, hidden)
 

@@ -23,12 +23,22 @@ class Said:
     basis: Literal["fingerprint", "observed", "nameplate"]
 
 
-def horizons(mean_w: Array, peak_w: Array, q90_w: Array, q99_w: Array) -> tuple[HorizonForecast, ...]:
-    """One record a horizon from four rows of finite watts."""
-    table = np.round(np.stack((mean_w, peak_w, q90_w, q99_w), axis=1), 1).tolist()
+Table = list[list[list[float]]]
+"""Watts by row, horizon, and (mean, peak, q90, q99)."""
+
+
+def table(mean_w: Array, peak_w: Array, q90_w: Array, q99_w: Array, scale: Array | float = 1.0) -> Table:
+    """Four (rows, horizons) arrays, times `scale` per row, as numbers ready to be said."""
+    stacked = np.stack((mean_w, peak_w, q90_w, q99_w), axis=2) * np.reshape(scale, (-1, 1, 1))
+    listed: Table = np.round(stacked, 1).tolist()
+    return listed
+
+
+def horizons(row: list[list[float]]) -> tuple[HorizonForecast, ...]:
+    """One record a horizon."""
     return tuple(
         HorizonForecast(horizon_s=float(h), mean_w=m, peak_w=p, peak_q90_w=q90, peak_q99_w=q99)
-        for h, (m, p, q90, q99) in zip(HORIZONS_S, table, strict=True)
+        for h, (m, p, q90, q99) in zip(HORIZONS_S, row, strict=True)
     )
 
 

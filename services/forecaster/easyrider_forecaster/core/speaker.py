@@ -61,7 +61,14 @@ class Speaker:
         groups = sorted(
             (g for g in self._intake.groups.known.values() if g.kind == "job"), key=lambda g: g.id
         )
-        return [self._job(group, draw, demand) for group in groups if self._members.count[group.row]]
+        count = self._members.count
+        drawn, wanted = (report.table(v.mean_w, v.peak_w, v.q90_w, v.q99_w, count) for v in (draw, demand))
+        clamped = (draw.mean_w[:, 0] <= self._rows.floor_w + 1e-9).tolist()
+        return [
+            self._job(group, drawn[group.row], wanted[group.row], clamped[group.row])
+            for group in groups
+            if count[group.row]
+        ]
 
     def domains(self, domains: Domains, views: tuple[View, View]) -> list[SeriesForecast]:
         """Every domain of the tree."""
@@ -76,6 +83,7 @@ class Speaker:
             0.0,
         )
         observed_w = domains.observed(self._outlook.history.block)
+        tables = [report.table(v.mean_w, v.peak_w, v.q90_w, v.q99_w) for v in views]
         said = []
         for row, name in enumerate(domains.ids):
             value, reasons = self._domain_doubts(domains, row, float(belief[row]), float(observed_w[row]))
@@ -90,17 +98,16 @@ class Speaker:
                 censored=float(hidden[row]),
                 basis="observed" if below.any() and self.sure[below].all() else "nameplate",
             )
-            draw, demand = (
-                report.horizons(v.mean_w[row], v.peak_w[row], v.q90_w[row], v.q99_w[row]) for v in views
-            )
+            draw, demand = (report.horizons(table[row]) for table in tables)
             said.append(report.series("domain", told, draw, demand))
         return said
 
-    def _job(self, group: Group, draw: View, demand: View) -> SeriesForecast:
+    def _job(
+        self, group: Group, drawn: list[list[float]], wanted: list[list[float]], clamped: bool
+    ) -> SeriesForecast:
         row, count = group.row, int(self._members.count[group.row])
-        period_s = float(self._periods.period_s[row])
+        period_s = float("nan") if self.confidence.evidence.alias[row] else float(self._periods.period_s[row])
         basis = self._basis.get(row, "observed")
-        clamped = bool(draw.mean_w[row, 0] <= self._rows.floor_w[row] + 1e-9)
         reasons = self.confidence.reasons(row) + (("clamped at the lowest draw seen",) if clamped else ())
         told = report.Said(
             id=group.id,
@@ -108,15 +115,11 @@ class Speaker:
             period_s=round(period_s, 3) if np.isfinite(period_s) else None,
             confidence=float(self.confidence.value[row]),
             reasons=reasons,
-            model="prior" if basis != "observed" else self._outlook.model(row),
+            model="prior" if basis != "observed" else self._outlook.model(row, bool(np.isfinite(period_s))),
             censored=float(self.confidence.evidence.hidden_share[row]),
             basis=basis,  # type: ignore[arg-type]  # a prior's basis or "observed"
         )
-        views = (
-            report.horizons(*(count * part[row] for part in (v.mean_w, v.peak_w, v.q90_w, v.q99_w)))
-            for v in (draw, demand)
-        )
-        return report.series("job", told, *views)
+        return report.series("job", told, report.horizons(drawn), report.horizons(wanted))
 
     def _domain_doubts(
         self, domains: Domains, row: int, belief: float, observed_w: float

@@ -1,0 +1,104 @@
+"""Iteration periods, and waves that are none."""
+
+import numpy as np
+import pytest
+
+from easyrider_forecaster.core import alias, period
+from easyrider_forecaster.core.period import Periods
+
+
+def load(rng: np.random.Generator, period_s: float, jitter: float, seconds: float = 120.0) -> np.ndarray:
+    """Synthetic: 100 ms means of a job that computes 78 % of each iteration at 620 W and communicates at 250 W."""
+    times, watts, t_s = [0.0], [], 0.0
+    while t_s < seconds:
+        length_s = period_s * float(np.clip(rng.normal(1, jitter), 0.5, 1.5))
+        watts += [620.0, 250.0]
+        times += [t_s + 0.78 * length_s, t_s + length_s]
+        t_s += length_s
+    energy = np.concatenate(([0.0], np.cumsum(np.diff(times) * np.array(watts))))
+    grid = np.arange(0.0, seconds + 1e-9, 0.1)
+    return np.diff(np.interp(grid, times, energy)) / 0.1 + rng.normal(0, 7, len(grid) - 1)
+
+
+def test_periods_from_half_a_second_to_twelve_are_found_within_six_per_cent() -> None:
+    rng = np.random.default_rng(11)
+    true_s = np.exp(rng.uniform(np.log(0.5), np.log(12.0), 120))
+    values = np.stack([load(rng, p, 0.02) for p in true_s])
+
+    found_s = period.find(values)
+
+    right = np.abs(found_s - true_s) <= 0.06 * true_s
+    assert right.mean() >= 0.85
+
+
+def test_noise_and_steps_have_no_period() -> None:
+    rng = np.random.default_rng(12)
+    noise = rng.normal(500, 20, (40, 1200))
+    steps = noise + np.repeat((np.arange(1200) > 700)[None, :] * 200.0, 40, axis=0)
+
+    assert np.isnan(period.find(np.concatenate((noise, steps)))).mean() >= 0.95
+
+
+def test_a_tenth_of_missing_samples_does_not_hide_a_period() -> None:
+    rng = np.random.default_rng(13)
+    values = np.stack([load(rng, 2.3, 0.01) for _ in range(10)])
+    values[rng.random(values.shape) < 0.1] = np.nan
+
+    assert period.find(values) == pytest.approx(2.3, rel=0.03)
+
+
+def test_a_period_under_two_refreshes_is_called_not_observable() -> None:
+    periods = Periods(1)
+
+    for _ in range(2):
+        periods.take(np.array([0]), np.array([1.5]), np.array([1.0]))
+
+    assert np.isnan(periods.period_s[0])
+    assert bool(periods.too_fast[0])
+
+
+def test_a_period_is_believed_only_when_two_runs_agree() -> None:
+    periods, row, refresh = Periods(1), np.array([0]), np.array([0.1])
+
+    periods.take(row, np.array([2.0]), refresh)
+    assert np.isnan(periods.period_s[0])
+    periods.take(row, np.array([5.0]), refresh)
+    assert np.isnan(periods.period_s[0])
+    assert bool(periods.unsettled[0])
+    periods.take(row, np.array([5.1]), refresh)
+    assert periods.period_s[0] == pytest.approx(5.1)
+
+
+def sensed(
+    rng: np.random.Generator, fast_hz: float, refresh_s: float, window_s: float, seconds: float
+) -> np.ndarray:
+    """Synthetic: what an instant field with a short window shows of a fast square wave, 10 Hz."""
+    starts = np.arange(0, seconds, refresh_s)
+    fine = (np.arange(50) + 0.5) / 50 * window_s
+    phase = ((starts[:, None] + fine) * fast_hz) % 1.0
+    seen = np.where(phase < 0.5, 180.0, 60.0).mean(axis=1) + rng.normal(0, 1, len(starts))
+    polls = np.arange(0, seconds, 0.1)
+    return seen[np.minimum((polls / refresh_s).astype(int), len(seen) - 1)]
+
+
+def test_a_fast_wave_seen_through_a_short_window_is_suspected() -> None:
+    rng = np.random.default_rng(14)
+    waves = np.stack([sensed(rng, 9.6, 0.1005, 0.025, 60.0) for _ in range(5)])
+
+    assert alias.suspect(waves, np.full(5, 250.0)).all()
+
+
+def test_a_true_wave_of_three_seconds_is_not_suspected() -> None:
+    rng = np.random.default_rng(15)
+    waves = np.stack([load(rng, 3.2, 0.02, 60.0) for _ in range(5)])
+    sharp = np.where(waves > 430, 620.0, 250.0) + rng.normal(0, 7, waves.shape)
+
+    assert not alias.suspect(sharp, np.full(5, 700.0)).any()
+
+
+def test_boards_that_swing_together_are_no_alias_and_drifting_ones_may_be() -> None:
+    wave = np.tile(np.sin(np.arange(600) * 0.2) * 100 + 300, (2, 1))
+    together, apart = np.full((2, 600), 20.0), np.full((2, 600), 5000.0)
+
+    assert alias.boards_agree(wave, together, np.array([8, 3])).tolist() == [True, False]
+    assert alias.boards_agree(wave, apart, np.array([8, 8])).tolist() == [False, False]
