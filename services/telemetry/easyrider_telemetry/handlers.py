@@ -44,6 +44,7 @@ _apart = metrics.gauge(
 )
 _dropped = metrics.counter("telemetry_unsent_total", "Messages that found no bus", ["what"])
 _malformed = metrics.counter("telemetry_malformed_total", "Input that was refused", ["what"])
+_looks = metrics.gauge("telemetry_looks", "Looks at boards since start", ["group"])
 _late = metrics.gauge("telemetry_late_ticks", "Ticks of the sampling timer that were missed")
 
 
@@ -74,6 +75,7 @@ class Desk:
         self._overdue_s = (sampler.period_ns + sampler.overrun_ns) / _NS + _GRACE_S
         self._loop = asyncio.get_running_loop()
         self._seconds = 0
+        self._looks = self._slow_looks = 0
 
     def age_s(self) -> float | None:
         """Since the newest look that gave a valid reading of any board; None before the first."""
@@ -124,6 +126,8 @@ class Desk:
 
     def on_row(self, row: Row) -> None:
         """Looks of one tick, or of one board alone."""
+        self._looks += len(row.fast)
+        self._slow_looks += len(row.slow)
         for slot, slow in row.slow:
             self.roster.desks[slot].slow(slow)
         if row.alone:
@@ -211,6 +215,8 @@ class Desk:
 
     def _measure(self) -> None:
         _late.set(self._sampler.late_ticks)
+        _looks.labels("fast").set(self._looks)
+        _looks.labels("slow").set(self._slow_looks)
         for state in ("ok", "hung", "slow"):
             _boards.labels(state).set(sum(known == state for known in self._states.values()))
         for uuid, desk in zip(self.roster.uuids, self.roster.desks, strict=True):

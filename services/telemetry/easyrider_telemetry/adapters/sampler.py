@@ -21,7 +21,7 @@ _LEAST_OVERRUN_NS = 20_000_000
 _SLOW_CALLS = 2
 _BRISK_CALLS = 20
 _RETRY_NS = _NS
-BURST_READS, BURST_SPACING_NS = 300, 2_000_000
+BURST_READS, BURST_SPACING_NS, BURST_AT_MOST_NS = 300, 2_000_000, _NS
 
 
 class Reader(Protocol):
@@ -87,12 +87,13 @@ class Sampler:
             self._learned -= readers.keys()
             for slot in readers:
                 self._retry_ns.pop(slot, None)
-            if self._common is None:
+            lane, is_first = self._common, self._common is None
+            if lane is None:
                 self._epoch_ns = time.monotonic_ns()
-                self._common = _Lane(slots=[], row=Row(self._epoch_ns), todo=[])
-                self._begin(self._common)
-            lane = self._common
+                self._common = lane = _Lane(slots=[], row=Row(self._epoch_ns), todo=[])
             lane.slots = sorted({*lane.slots, *readers} - self._alone.keys())
+        if is_first:
+            self._begin(lane)
 
     def stop(self) -> None:
         """No further look begins. Threads in a call are left to it; they do not keep the process."""
@@ -238,6 +239,7 @@ class Sampler:
         reads: dict[int, list[CounterRead]] = {slot: [] for slot in slots}
         answering = list(slots)
         next_ns = time.monotonic_ns()
+        until_ns = next_ns + BURST_AT_MOST_NS
         for _ in range(BURST_READS):
             for slot in tuple(answering):
                 with self._lock:
@@ -253,7 +255,7 @@ class Sampler:
                     )
                 else:
                     answering.remove(slot)
-            if self._stopping or not answering:
+            if self._stopping or not answering or time.monotonic_ns() > until_ns:
                 break
             next_ns += BURST_SPACING_NS
             if (pause_ns := next_ns - time.monotonic_ns()) > 0:

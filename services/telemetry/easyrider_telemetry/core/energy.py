@@ -64,7 +64,7 @@ class EnergyMeter:
         """The counter's pace from a burst of fast reads; None, and the power field instead, where it shows none."""
         pace = learn_pace(burst)
         if pace is not None:
-            self._start(pace)
+            self.start(pace)
         return pace
 
     def look(self, mono_ns: int, energy_mj: int | None, stamp_us: int, power_w: float | None) -> Mean:
@@ -219,7 +219,8 @@ class EnergyMeter:
     def _forget(self) -> None:
         self._base, self._held, self._frozen = None, None, False
 
-    def _start(self, pace: Pace) -> None:
+    def start(self, pace: Pace) -> None:
+        """Differences are believed from here on, at this pace."""
         self.pace, self.is_stamped = pace, pace.kind == "stamped"
         self._usual_s = 2.5 * max(self.look_s, pace.period_s)
         self._steps = StepCount(pace) if pace.kind == "paced" else None
@@ -233,4 +234,4 @@ class EnergyMeter:
             pace = learn_pace(self._unlearned)
             self._unlearned.clear()
             if pace is not None and pace.kind != "continuous":
-                self._start(pace)
+                self.start(pace)
