@@ -1,7 +1,8 @@
 """The demonstration rack: four nodes of eight boards behind a UPS of five supply modules.
 
-Its size follows by one formula from the uncontrolled run of the same seed and recordings, so that losing
-one module of five leaves the busiest minute 30 % over what the UPS can carry. Nothing else depends on them.
+Its size follows by one formula from the uncontrolled run of the same seed and recordings: the busiest minute is
+30 % over the UPS's target, which is the continuous share of its rating. Losing one module of five leaves that
+minute 30 % over what the UPS can carry at all. Nothing else depends on the recordings.
 """
 
 import math
@@ -19,6 +20,8 @@ from easyrider_twin.world import PDU_CURVE, UPS_CURVE, Domain, Job, Meter, Modul
 
 MODULES = 5
 OVERLOAD = 1.3
+TARGET_SHARE = 0.8
+"""Continuous share of a rating: the target of the UPS, and the whole of the PDU."""
 LEFT = (MODULES - 1) / MODULES
 WINDOW_S = 60.0
 EARLIEST, LATEST = 0.30, 0.50
@@ -46,13 +49,12 @@ def demo_world(
     seconds: float,
     traces: Path | None = None,
     *,
-    ups_hard_share: float = 1.0,
     fixed_w: float = 250.0,
 ) -> World:
     """Two nodes on recorded whole 8-GPU nodes, two on one synthetic 16-GPU job; UPS `ups`, PDU `pdu` below.
 
     `traces` is a folder of recordings (default: the shipped ones). Both limits of the PDU are the UPS's
-    rating; the UPS's hard limit is `ups_hard_share` of it. Raises `ValueError` for a run under 120 s (no
+    target, its hard limit is its rating. Raises `ValueError` for a run under 120 s (no
     minute fits), `BadRecording` for a folder without recordings, `DoesNotTrip`.
     """
     if seconds < WINDOW_S / LATEST:
@@ -60,22 +62,20 @@ def demo_world(
     loaded = _unsized(seed, seconds, traces, fixed_w)
     free = simulate(loaded, seconds, trips=False)
     begin_s, peak_w = busiest_minute(free, "ups", earliest_s=EARLIEST * seconds, latest_s=LATEST * seconds)
-    rating_w = peak_w / (OVERLOAD * LEFT)
-    lasting = _sized(
-        loaded, rating_w, ups_hard_share, ModuleFailure(domain="ups", at_s=begin_s, for_s=seconds)
-    )
+    rating_w = peak_w / (OVERLOAD * TARGET_SHARE)
+    lasting = _sized(loaded, rating_w, ModuleFailure(domain="ups", at_s=begin_s, for_s=seconds))
     carried_s = _carried_s(simulate(lasting, seconds), free, begin_s, rating_w)
     longest_s = math.floor(LONGEST * seconds * 10) / 10
     if carried_s is None or carried_s > longest_s:
         raise DoesNotTrip(seed, longest_s)
     shortest_s = max(HOLD * carried_s, SHORTEST * seconds)
     for_s = min(math.ceil(shortest_s * 10) / 10, longest_s)
-    sized = _sized(loaded, rating_w, ups_hard_share, ModuleFailure(domain="ups", at_s=begin_s, for_s=for_s))
+    sized = _sized(loaded, rating_w, ModuleFailure(domain="ups", at_s=begin_s, for_s=for_s))
     return msgspec.structs.replace(
         sized,
         notes=(
             *loaded.notes,
-            f"{FORMULA} = {peak_w:.0f} W / {OVERLOAD * LEFT:.2f} = {rating_w:.0f} W",
+            f"{FORMULA} = {peak_w:.0f} W / {OVERLOAD * TARGET_SHARE:.2f} = {rating_w:.0f} W",
             f"the busiest minute begins at {begin_s:.1f} s",
             f"one module of {MODULES} fails at {begin_s:.1f} s for {for_s:.1f} s; "
             f"uncontrolled, the UPS carries it for {carried_s:.1f} s",
@@ -120,15 +120,14 @@ def _carried_s(lasting: Outcome, free: Outcome, begin_s: float, rating_w: float)
     return float(over[0] * SAMPLE_S) if len(over) else None
 
 
-def _sized(world: World, rating_w: float, ups_hard_share: float, failure: ModuleFailure) -> World:
+def _sized(world: World, rating_w: float, failure: ModuleFailure) -> World:
     ups, pdu = world.domains
+    target_w = TARGET_SHARE * rating_w
     return msgspec.structs.replace(
         world,
         domains=(
-            msgspec.structs.replace(
-                ups, rating_w=rating_w, hard_limit_w=rating_w * ups_hard_share, target_w=rating_w
-            ),
-            msgspec.structs.replace(pdu, rating_w=rating_w, hard_limit_w=rating_w, target_w=rating_w),
+            msgspec.structs.replace(ups, rating_w=rating_w, hard_limit_w=rating_w, target_w=target_w),
+            msgspec.structs.replace(pdu, rating_w=target_w, hard_limit_w=target_w, target_w=target_w),
         ),
         failures=(failure,),
     )
