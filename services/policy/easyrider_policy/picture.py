@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from easyrider.frame_view import FrameView
 from easyrider.messages import NodeState, PowerForecast
-from easyrider.tree import Mode, Rules
+from easyrider.tree import Rules
+from easyrider_policy.core import modes
 from easyrider_policy.core.ages import Ages
 from easyrider_policy.core.control import Control
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
 from easyrider_policy.core.gather import Gathering
-from easyrider_policy.core.jobbook import Entry, JobBook
+from easyrider_policy.core.jobbook import JobBook
 from easyrider_policy.core.layout import layout
-from easyrider_policy.core.modes import ModeBook
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.records import start
 from easyrider_policy.core.unmanaged import Meters
@@ -45,7 +45,6 @@ class Picture:
         self.facility = Facility(self.fleet)
         self.walls = Walls(self.fleet)
         self.gathering = Gathering(self.fleet)
-        self.modes = ModeBook(rules.modes)
         self._managed: Bools = np.zeros(0, dtype=np.bool_)
         self.observation = Observation(layout(self.fleet, []))
         self.memory = start(self.fleet, now_s)
@@ -118,22 +117,24 @@ class Picture:
             return False
         if self.boards_moved:
             self._move_to(build(self.rules, self.boards.values()))
-        self._managed = self._modes_of_boards()
-        wanted = self.jobs.jobs(self.fleet, self.rules.priorities, self._mode_of)
-        self.observation = self.observation.carried(layout(self.fleet, wanted))
+        labels = self.jobs.labels(self.fleet)
+        chosen = modes.modes(self.rules.modes, self.fleet, labels)
+        self._managed = modes.managed(chosen)
+        running = self.jobs.jobs(self.fleet, self.rules.priorities, chosen)
+        self.observation = self.observation.carried(layout(self.fleet, running))
         self.boards_moved = self.jobs_moved = False
         return True
 
     def accept(self, rules: Rules) -> None:
         """New rules; everything known of boards, jobs and meters stays."""
-        self.rules, self.modes = rules, ModeBook(rules.modes)
+        self.rules = rules
         self.boards_moved = True
 
     def _move_to(self, fleet: Fleet) -> None:
         before = self.fleet
         self.fleet = fleet
         self.safety = self.safety.moved_to(fleet)
-        self.meters = Meters(fleet)
+        self.meters = self.meters.moved_to(fleet)
         self.facility = self.facility.carried(fleet)
         self.walls = Walls(fleet)
         self.gathering = Gathering(fleet)
@@ -144,9 +145,3 @@ class Picture:
     def managed(self) -> Bools:
         """Boards (G,) in `pilot` or `enforce`."""
         return self._managed
-
-    def _mode_of(self, job_id: str, entry: Entry) -> Mode:
-        return "enforce"
-
-    def _modes_of_boards(self) -> Bools:
-        return np.ones(len(self.fleet.gpus), dtype=np.bool_)

@@ -7,6 +7,7 @@ from easyrider.store_port import StorePort, StoreRefused, StoreSilent
 from easyrider.tree import Rules
 from easyrider.tree_reader import dump, read
 from easyrider_policy.adapters.rules_folder import RulesFolder
+from easyrider_policy.core.checks import refuse
 
 _LOG = log.get("policy")
 
@@ -23,6 +24,7 @@ def first_rules(folder: RulesFolder, tree_file: Path | None) -> Rules | None:
     if not found:
         return None
     rules = max(found, key=lambda each: each.version)
+    refuse(rules)
     if kept is None or kept[0] < rules.version:
         folder.keep(rules.version, dump(rules))
     return rules

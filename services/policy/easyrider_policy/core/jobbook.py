@@ -1,12 +1,15 @@
 """Jobs of a region, merged from what each node says about its own boards."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from easyrider.messages import JobEvent
-from easyrider.tree import Mode, PriorityClass
+from easyrider.tree import MODES, PriorityClass
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.layout import Job
+from easyrider_policy.core.modes import Labels
 
 FORGET_S = 45.0
 """Telemetry says every running job again each 10 s: one unsaid for longer on a node that talks has ended."""
@@ -33,6 +36,8 @@ class Entry:
     queue: str
     started_s: float
     pieces: dict[str, Piece]
+
+
 class JobBook:
     """Every job heard of, by id."""
 
@@ -71,13 +76,21 @@ class JobBook:
             self._ended(job, node)
         return bool(gone)
 
-    def jobs(
-        self, fleet: Fleet, priorities: dict[str, PriorityClass], mode_of: Callable[[str, Entry], Mode]
-    ) -> list[Job]:
-        """The planner's jobs on this fleet, by id; boards nobody has reported are left out."""
+    def labels(self, fleet: Fleet) -> list[Labels]:
+        """What mode selectors may match of each job, by id."""
         return [
-            self._job(job_id, self.entries[job_id], fleet, priorities, mode_of)
-            for job_id in sorted(self.entries)
+            Labels(job=job_id, tenant=entry.tenant, queue=entry.queue, gpus=_rows(fleet, entry))
+            for job_id, entry in sorted(self.entries.items())
+        ]
+
+    def jobs(self, fleet: Fleet, priorities: dict[str, PriorityClass], modes: NDArray[np.int64]) -> list[Job]:
+        """The planner's jobs on this fleet, by id; boards nobody has reported are left out.
+
+        `modes` (G,) index `MODES`; boards of a job have one mode.
+        """
+        return [
+            self._job(job_id, entry, fleet, priorities, modes)
+            for job_id, entry in sorted(self.entries.items())
         ]
 
     def _job(
@@ -86,18 +99,18 @@ class JobBook:
         entry: Entry,
         fleet: Fleet,
         priorities: dict[str, PriorityClass],
-        mode_of: Callable[[str, Entry], Mode],
+        modes: NDArray[np.int64],
     ) -> Job:
-        uuids = [uuid for piece in entry.pieces.values() for uuid in piece.gpus]
         priority = priorities.get(entry.priority_class, PriorityClass())
+        rows = _rows(fleet, entry)
         return Job(
             id=job_id,
-            gpus=tuple(sorted(fleet.gpu_index[uuid] for uuid in uuids if uuid in fleet.gpu_index)),
+            gpus=rows,
             type_key=entry.type_key,
             weight=priority.weight,
             max_slowdown=priority.max_slowdown,
             flex_tier=priority.flex_tier,
-            mode=mode_of(job_id, entry),
+            mode=MODES[min((int(modes[row]) for row in rows), default=0)],
             started_s=entry.started_s,
         )
 
@@ -109,3 +122,8 @@ class JobBook:
         if not entry.pieces:
             del self.entries[job]
         return True
+
+
+def _rows(fleet: Fleet, entry: Entry) -> tuple[int, ...]:
+    uuids = [uuid for piece in entry.pieces.values() for uuid in piece.gpus]
+    return tuple(sorted(fleet.gpu_index[uuid] for uuid in uuids if uuid in fleet.gpu_index))

@@ -22,6 +22,11 @@ STALE_PERIODS = 3
 SHORT_MINUTES = 60
 """Until this much is known the quantile says nothing: the highest seen and the declared maximum count."""
 
+_CARRIED = (
+    *("heard_s", "period_s", "gated", "present_w", "offset_w", "negative_w"),
+    *("_sum_w", "_count", "_since_s", "_minute_w", "_minute_s", "_quantile_w"),
+)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Load:
@@ -127,6 +132,19 @@ class Meters:
             else:
                 watts[d] = max(0.0, self.present_w[d], self._quantile_w[d])
         return Estimates(watts, unfit, reasons)
+
+    def moved_to(self, fleet: Fleet) -> "Meters":
+        """The same day on another fleet; domains go by id."""
+        moved = Meters(fleet)
+        for row, name in enumerate(fleet.domains):
+            before = self.fleet.domain_index.get(name)
+            if before is None:
+                continue
+            for column in _CARRIED:
+                getattr(moved, column)[row] = getattr(self, column)[before]
+            if before in self.minutes:
+                moved.minutes[row] = self.minutes[before]
+        return moved
 
     def _ten_seconds(self, domain: int, now_s: float) -> None:
         mean_w = self._sum_w[domain] / self._count[domain]
