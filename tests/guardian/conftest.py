@@ -47,7 +47,7 @@ class GuardedNode:
         self.process: subprocess.Popen[str] | None = None
         self.stderr = folder / "guardian.log"
 
-    def start(self, *words: str, program: list[str] | None = None, **settings: object) -> None:
+    def environment(self, **settings: object) -> dict[str, str]:
         own = {
             "node": "n1",
             "state_dir": self.state_dir,
@@ -58,15 +58,25 @@ class GuardedNode:
         environ = os.environ | {
             f"EASYRIDER_GUARDIAN_{name.upper()}": str(value) for name, value in own.items()
         }
-        environ |= {
+        return environ | {
             "EASYRIDER_TWIN_STATE": str(self.boards.path),
             "LD_LIBRARY_PATH": str(self.native),
             "EASYRIDER_TWIN_PRIVILEGED": "1",
         }
+
+    def start(self, *words: str, program: list[str] | None = None, **settings: object) -> None:
         command = program or [sys.executable, "-m", "easyrider_guardian"]
         with self.stderr.open("a") as stderr:
-            self.process = subprocess.Popen([*command, *words], env=environ, stderr=stderr, text=True)
+            self.process = subprocess.Popen(
+                [*command, *words], env=self.environment(**settings), stderr=stderr, text=True
+            )
         until(self._answers, 10)
+
+    def restore_alone(self) -> int:
+        """The exit code of `easyrider-guardian --restore`."""
+        command = [sys.executable, "-m", "easyrider_guardian", "--restore"]
+        with self.stderr.open("a") as stderr:
+            return subprocess.run(command, env=self.environment(), stderr=stderr, timeout=20).returncode
 
     def _answers(self) -> bool:
         assert self.process is not None

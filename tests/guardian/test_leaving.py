@@ -203,3 +203,28 @@ def _watch(node):
         return found[0]
 
     return first
+
+
+def test_restoring_where_no_guardian_runs_finishes_what_a_stop_could_not(node):
+    node.start(leave_s=0.3)
+    node.ready()
+    node.say(node.limits(400, 400, 400, 400, fallback_w=250))
+    node.signal(signal.SIGTERM)
+    assert node.exit_code() == 3
+    assert node.enforced_w() == [250] * 4
+
+    assert node.restore_alone() == 0
+
+    assert node.enforced_w() == [700] * 4
+    assert not (node.state_dir / "baseline.json").exists()
+    assert node.lines()[-1]["cause"] == "restore"
+    assert node.restore_alone() == 0, "a second time there is nothing to do"
+
+
+def test_restoring_alone_is_refused_beside_a_running_guardian(node):
+    node.start()
+    node.ready()
+    node.say(node.limits(400, 400, 400, 400))
+
+    assert node.restore_alone() == 1
+    assert node.enforced_w() == [400] * 4

@@ -3,36 +3,30 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from easyrider import log
 from easyrider.config import describe, from_env
 from easyrider.errors import BadConfig
-from easyrider_guardian.adapters.boards import NvmlDriver
-from easyrider_guardian.adapters.clocks import boot_id, boot_ns
-from easyrider_guardian.adapters.crew import Crew
-from easyrider_guardian.adapters.files import FolderInUse, StateFolder, Unreadable
-from easyrider_guardian.adapters.keeper import Keeper
+from easyrider_guardian.adapters.files import FolderInUse, StateFolder
 from easyrider_guardian.adapters.listener import CannotListen, Listener
 from easyrider_guardian.adapters.lossy_text import LossyText
-from easyrider_guardian.adapters.write_log import WriteLog
-from easyrider_guardian.core.nonces import Minter
-from easyrider_guardian.core.records import Baseline
-from easyrider_guardian.core.resume import resume
+from easyrider_guardian.assembly import assemble
+from easyrider_guardian.giving_back import give_back
 from easyrider_guardian.guardian import Guardian
-from easyrider_guardian.node import Node
 from easyrider_guardian.settings import PREFIX, Config
 
-F = TypeVar("F")
 NAME = "easyrider-guardian"
-USAGE = """{name} [--keep]
+WORDS = ("--keep", "--restore")
+USAGE = """{name} [--keep | --restore]
 
 Applies power limits through NVML for the coordinator, and takes them down when nobody grants them any more.
 
---keep  a stop leaves limits as they are, for a restart or an upgrade (also {prefix}KEEP=true)
+--keep     a stop leaves limits as they are, for a restart or an upgrade (also {prefix}KEEP=true)
+--restore  put back what was found before the first write, where no guardian runs, and end;
+           nobody books it in the sums, so the operator answers for them
 
-Exit codes: 0 stopped (restored, kept, or never armed), 1 cannot run, 2 wrong settings,
+Exit codes: 0 stopped (restored, kept, or never armed), 1 cannot run or restore, 2 wrong settings,
 3 stopped without leave to restore: min(present, fallback) holds; `easyrider restore` finishes later.
 
 Settings come from the environment.
@@ -52,9 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{NAME} {version('easyrider')}")
         return 0
     try:
-        unknown = [
-            f"{word!r} is not understood (--help, --version, --keep)" for word in words if word != "--keep"
-        ]
+        unknown = [f"{word!r} is not understood (--help)" for word in words if word not in WORDS]
         if unknown:
             raise BadConfig("arguments", unknown)
         config = from_env(Config, os.environ, PREFIX)
@@ -65,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stderr = lossy
     log.configure(NAME, config.log_level, config.log_format)
     try:
-        code = serve(config, config.keep or "--keep" in words)
+        code = restore(config) if "--restore" in words else serve(config, config.keep or "--keep" in words)
     except (FolderInUse, CannotListen, OSError) as fault:
         print(f"{NAME}: {fault}", file=plain)
         return 1
@@ -77,22 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def serve(config: Config, keep: bool) -> int:
     """Introduce everything to everything, and run."""
+    signals: list[str] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda which, _frame: signals.append(signal.Signals(which).name))
     folder = StateFolder(config.state_dir)
     listener = Listener(config.socket_path, config.peer_uids)
-    terms, boot = config.terms, boot_id()
-    crew = Crew(NvmlDriver(config.nvml_library), WriteLog(folder.path), listener.ring)
-    lost: dict[str, Baseline] | None = {}  # armed, and nobody knows what was found
-    baselines = _found(folder.baselines, damaged=lost)
-    standing = resume(_found(folder.standing, damaged=None), baselines, terms, boot, boot_ns())
-    keeper = Keeper(folder)
-    node = Node(terms, Minter(boot, terms.tree, terms.node), crew, keeper, standing, baselines)
-    if node.armed:
-        node.keep(standing)
-    guardian = Guardian(node, listener, config.leave_s, keep)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda which, _frame: guardian.stop(signal.Signals(which).name))
     signal.set_wakeup_fd(listener.bell, warn_on_full_buffer=False)
-    log.get(NAME).info("guarding", node=terms.node, armed=node.armed, stage=standing.stage, pid=os.getpid())
+    node = assemble(config, folder, listener.ring)
+    guardian = Guardian(node, listener, signals, config.leave_s, keep)
+    log.get(NAME).info(
+        "guarding", node=config.node, armed=node.armed, stage=node.standing.stage, pid=os.getpid()
+    )
     code = guardian.run()
     listener.close()
     folder.close()
@@ -100,13 +87,9 @@ def serve(config: Config, keep: bool) -> int:
     return code
 
 
-def _found(read: Callable[[], F], damaged: F) -> F:
-    """What is on file; a damaged file is told of and counts as the rules of `resume` say."""
-    try:
-        return read()
-    except Unreadable as fault:
-        log.get(NAME).error("damaged", fault=str(fault))
-        return damaged
+def restore(config: Config) -> int:
+    """Put back what was found."""
+    return 0 if give_back(assemble(config, StateFolder(config.state_dir), lambda: None)) else 1
 
 
 if __name__ == "__main__":

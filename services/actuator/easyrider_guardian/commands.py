@@ -91,7 +91,7 @@ def _order(node: Node, command: SetLimits, lease: fence.Lease, entry: Entry) -> 
     assert entry.limit_w is not None
 
     def permit(now_ns: int) -> str | None:
-        if fence.late(lease, now_ns):
+        if fence.late_for_a_write(lease, now_ns):
             return "stale_nonce"
         standing = node.standing  # read once: another thread asks
         newest = (standing.epoch, standing.seq) == (command.epoch, command.seq)
@@ -114,7 +114,7 @@ def _exit(node: Node, command: ExitGrant, lease: fence.Lease) -> LimitAck:
     stored = node.keep(transitions.granted(node.standing, command, lease))
     uuids = command.gpus or tuple(needed(node.baselines))
     refusals = restore(
-        node, uuids, "exit", lambda now_ns: "stale_nonce" if fence.late(lease, now_ns) else None
+        node, uuids, "exit", lambda now_ns: "stale_nonce" if fence.late_for_a_write(lease, now_ns) else None
     )
     return _ack(node, command, None if stored else "cannot_store", True, refusals)
 

@@ -1,5 +1,6 @@
 """The guardian's loop: requests, rounds, signals, and what the watchers are told. One thread, absolute deadlines."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -23,21 +24,18 @@ LEFT_WITHOUT_GRANT = 3
 
 
 class Guardian:
-    """Serves one node until it is stopped."""
+    """Serves one node until `signals` holds the name of one; those after the first change nothing."""
 
-    def __init__(self, node: Node, listener: Listener, leave_s: float, keep: bool) -> None:
-        self._node, self._listener = node, listener
+    def __init__(
+        self, node: Node, listener: Listener, signals: Sequence[str], leave_s: float, keep: bool
+    ) -> None:
+        self._node, self._listener, self._signals = node, listener, signals
         self._leave_s, self._keep = leave_s, keep
         self._rounds = Rounds(node)
         self._departure: Departure | None = None
-        self._stopping: str | None = None
         self._said: Any = None
         self._say_ns = 0
         self._log = log.get("guardian")
-
-    def stop(self, reason: str) -> None:
-        """Begin to leave; safe in a signal handler, and a second word changes nothing."""
-        self._stopping = self._stopping or reason
 
     def run(self) -> int:
         """The exit code, once stopped: 0, or `LEFT_WITHOUT_GRANT`."""
@@ -81,11 +79,11 @@ class Guardian:
         return Reply(id=number, kind="state", body=self._state(boot_ns()))
 
     def _leave(self, now_ns: int) -> int | None:
-        if self._stopping is not None and (self._departure is None or not self._departure.stops):
+        if self._signals and (self._departure is None or not self._departure.stops):
             if self._keep or not self._node.armed:
                 self._log.info("stopping; limits stay as they are", armed=self._node.armed)
                 return 0
-            self._departure = Departure(self._node, self._stopping, self._leave_s, stops=True)
+            self._departure = Departure(self._node, self._signals[0], self._leave_s, stops=True)
         if self._departure is None:
             return None
         result = self._departure.result(now_ns)

@@ -50,6 +50,15 @@ def judge(command: Command, standing: Standing, terms: Terms, minter: Minter, no
     return Refusal("stale_nonce") if late(lease, now_ns) else lease
 
 
+WRITE_MARGIN_NS = 50_000_000
+"""From the last question to the driver's own clock; a write that would end up beside its lease is not begun."""
+
+
+def late_for_a_write(lease: Lease, now_ns: int) -> bool:
+    """Whether a write begun now may come into effect after the lease."""
+    return late(lease, now_ns + WRITE_MARGIN_NS)
+
+
 def late(lease: Lease, now_ns: int) -> bool:
-    """Whether the lease has run out; asked again at the moment of each write."""
+    """Whether the lease has run out."""
     return now_ns > lease.until_ns
