@@ -1,0 +1,64 @@
+# EasyRider from a fresh clone: every target makes sure of its own environment in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# stamps: what runs the product, and what also runs its tests and benches
+RUN := $(VENV)/.run-ready
+TEST := $(VENV)/.test-ready
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo run test lint type bench docs lock clean
+
+help: ## show this
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+install: $(RUN) ## build .venv with everything that runs
+
+demo: $(RUN) ## a simulated rack loses a supply module, without and with control (4 minutes)
+	$(BIN)/easyrider demo
+
+run: $(RUN) ## keep the whole stack up on this machine and say where to look
+	$(BIN)/easyrider up
+
+test: $(TEST) ## every test that can run here
+	$(BIN)/python -m pytest
+
+lint: $(TEST) ## style and import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+type: $(TEST) ## static types, strict
+	$(BIN)/mypy
+
+bench: $(TEST) ## measure agent and planner; writes bench/out
+	$(BIN)/python -m bench
+
+docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json
+	$(BIN)/python -m easyrider.catalogue
+
+lock: ## resolve requirements anew (needs uv); versions and hashes only, no index
+	uv pip compile pyproject.toml --extra all --group build --group test --group lint --group bench --group peers \
+	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/test.txt
+	uv pip compile pyproject.toml --extra all --group build --constraint requirements/test.txt \
+	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/run.txt
+
+clean: ## remove caches and outputs; the environment stays (rm -r .venv to be rid of it)
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/out demo-out dist build
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "EasyRider needs Python 3.11 or newer; name one: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# --no-deps: the list is complete, so nothing is fetched that it does not name
+$(RUN): requirements/run.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --require-hashes --no-deps -r requirements/run.txt
+	$(PIP) install --quiet --no-index --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(TEST): requirements/test.txt $(RUN)
+	$(PIP) install --quiet --require-hashes --no-deps -r requirements/test.txt
+	@touch $@
