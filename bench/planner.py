@@ -121,7 +121,8 @@ def _planned(site: sites.Site, observation: Observation, walls: Walls) -> tuple[
         changed_s=begun.changed_s,
         lowered_s=begun.lowered_s,
         penalty_w=begun.penalty_w,
-        penalised_ago_s=zero,  # a minute above the targets is behind us; the bench asks for the steady answer
+        alarm_for_s=begun.alarm_for_s,
+        acted_ago_s=begun.acted_ago_s,
         reactive=False,
     )
     times = []

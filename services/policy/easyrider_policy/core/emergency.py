@@ -14,7 +14,9 @@ GAIN: Final = 0.7
 MOST_SHARE: Final = 0.08
 DECAY_S: Final = 60.0
 WAIT_S: Final = 2.0
-"""Between two penalties of a domain: the first must have had time to show."""
+"""After a penalty, a lowering below the domain or a fall of its target: what was done must have time to show."""
+PATIENCE_S: Final = 5.0
+"""An alarm that lasts so long is answered whatever else goes on."""
 
 
 def alarmed(window_w: Floats, second_w: Floats, peak_w: Floats, target_w: Floats, hard_w: Floats) -> Bools:
@@ -25,17 +27,15 @@ def alarmed(window_w: Floats, second_w: Floats, peak_w: Floats, target_w: Floats
     return result
 
 
-def penalised(
-    penalty_w: Floats,
-    since_s: Floats,
-    elapsed_s: float,
-    alarm: Bools,
-    excess_w: Floats,
-    target_w: Floats,
-) -> tuple[Floats, Floats]:
-    """Penalties (D,) and seconds since each was last raised: decayed, and raised by most of the excess."""
-    penalty_w = penalty_w * np.exp(-elapsed_s / DECAY_S)
-    penalty_w = np.where(penalty_w < 1e-3 * target_w, 0.0, penalty_w)
-    due = alarm & (since_s + elapsed_s >= WAIT_S)
+def decayed(penalty_w: Floats, elapsed_s: float, target_w: Floats) -> Floats:
+    """Penalties (D,) after some time; less than a thousandth of the target is none."""
+    if not penalty_w.any():
+        return penalty_w
+    left_w = penalty_w * np.exp(-elapsed_s / DECAY_S)
+    return np.where(left_w < 1e-3 * target_w, 0.0, left_w)
+
+
+def penalised(penalty_w: Floats, due: Bools, excess_w: Floats, target_w: Floats) -> Floats:
+    """Penalties (D,) raised by most of the excess where they are due."""
     raised = np.minimum(penalty_w + GAIN * np.maximum(excess_w, 0.0), MOST_SHARE * target_w)
-    return np.where(due, raised, penalty_w), np.where(due, 0.0, since_s + elapsed_s)
+    return np.where(due, raised, penalty_w)

@@ -1,11 +1,13 @@
 """What the planner concludes from the plan before: which limits moved, whom to trust, what still burns."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from easyrider_policy.core import emergency
 from easyrider_policy.core.fleet import Fleet
-from easyrider_policy.core.records import Memory, Situation
+from easyrider_policy.core.records import LONG_AGO, Memory, Situation
 from easyrider_policy.core.walls import Walls
 
 Floats = NDArray[np.float64]
@@ -45,27 +47,56 @@ def reactive(memory: Memory, situation: Situation) -> tuple[bool, float]:
     return (not memory.reactive, 0.0) if doubt_s >= patience_s else (memory.reactive, doubt_s)
 
 
-def emergencies(
-    fleet: Fleet, walls: Walls, situation: Situation, memory: Memory
-) -> tuple[Bools, Floats, Floats]:
-    """Domains (D,) in alarm, penalties on their targets, and seconds since each penalty last rose."""
-    standing_w = walls.standing_w(situation.unmanaged_target_w)
-    second_w = walls.window_w(1) + standing_w
-    peak_w = walls.peak_part_w + standing_w
-    window_w = _window(fleet, walls) + standing_w
-    alarm = emergency.alarmed(window_w, second_w, peak_w, situation.target_w, situation.hard_w)
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Emergency:
+    """(D,) domains in alarm, penalties on their targets, and how long alarms and calm have lasted."""
+
+    alarm: Bools
+    penalty_w: Floats
+    alarm_for_s: Floats
+    acted_ago_s: Floats
+
+
+def alarms(fleet: Fleet, walls: Walls, target_w: Floats, hard_w: Floats, unmanaged_w: Floats) -> Bools:
+    """Domains (D,) that draw too much right now; cheap enough to ask after every frame."""
     if walls.filled == 0:
-        alarm = np.zeros_like(alarm)
-    excess_w = np.maximum(second_w - situation.target_w, peak_w - emergency.NEAR_HARD * situation.hard_w)
-    penalty_w, ago_s = emergency.penalised(
-        memory.penalty_w,
-        memory.penalised_ago_s,
-        max(0.0, situation.now_s - memory.last_s),
-        alarm,
-        excess_w,
-        situation.target_w,
-    )
-    return alarm, penalty_w, ago_s
+        return np.zeros(len(fleet.domains), dtype=np.bool_)
+    standing_w = walls.standing_w(unmanaged_w)
+    second_w, peak_w = walls.window_w(1) + standing_w, walls.peak_part_w + standing_w
+    return emergency.alarmed(_window(fleet, walls) + standing_w, second_w, peak_w, target_w, hard_w)
+
+
+def emergencies(
+    fleet: Fleet, walls: Walls, situation: Situation, memory: Memory, lowered_s: Floats
+) -> Emergency:
+    """What measured excess asks for. A plan already under way must show first: its lowering, its new target."""
+    elapsed_s = max(0.0, situation.now_s - memory.last_s)
+    target_w, hard_w = situation.target_w, situation.hard_w
+    alarm = alarms(fleet, walls, target_w, hard_w, situation.unmanaged_target_w)
+    penalty_w = emergency.decayed(memory.penalty_w, elapsed_s, target_w)
+    alarm_for_s = np.where(alarm, memory.alarm_for_s + elapsed_s, 0.0)
+    acted_ago_s = memory.acted_ago_s + elapsed_s
+    if memory.target_w is not None:
+        acted_ago_s = np.where(target_w < memory.target_w - 0.5, 0.0, acted_ago_s)
+    if alarm.any():
+        acted_ago_s = np.minimum(acted_ago_s, situation.now_s - _last_below(fleet, lowered_s))
+        due = alarm & ((acted_ago_s >= emergency.WAIT_S) | (alarm_for_s >= emergency.PATIENCE_S))
+        standing_w = walls.standing_w(situation.unmanaged_target_w)
+        over_hard_w = walls.peak_part_w + standing_w - emergency.NEAR_HARD * hard_w
+        excess_w = np.maximum(walls.window_w(1) + standing_w - target_w, over_hard_w)
+        penalty_w = emergency.penalised(penalty_w, due, excess_w, target_w)
+        acted_ago_s, alarm_for_s = np.where(due, 0.0, acted_ago_s), np.where(due, 0.0, alarm_for_s)
+    return Emergency(alarm=alarm, penalty_w=penalty_w, alarm_for_s=alarm_for_s, acted_ago_s=acted_ago_s)
+
+
+def _last_below(fleet: Fleet, board_s: Floats) -> Floats:
+    """The latest of the boards' times (G,) below each domain (D,)."""
+    latest = np.full(len(fleet.domains), LONG_AGO)
+    links = fleet.weights.of_nodes
+    node_s = np.full(len(fleet.nodes), LONG_AGO)
+    np.maximum.at(node_s, fleet.gpu_node, board_s)
+    np.maximum.at(latest, links.above, node_s[links.below])
+    return latest
 
 
 def _window(fleet: Fleet, walls: Walls) -> Floats:

@@ -34,15 +34,16 @@ def plan(
         ours &= layout.controlled[layout.job_of]
     changed_s, lowered_s = history.moves(memory, situation)
     reactive, doubt_s = history.reactive(memory, situation)
-    alarm, penalty_w, ago_s = history.emergencies(layout.fleet, walls, situation, memory)
+    urgent = history.emergencies(layout.fleet, walls, situation, memory, lowered_s)
     weighed = _weighed(observation, memory, ours)
-    room = budgets(observation, walls, situation, ours, penalty_w, reactive)
-    live = solve(observation, weighed, room, ours, layout.controlled)
+    room = budgets(observation, walls, situation, ours, urgent.penalty_w, reactive)
+    warm_own = memory.own_price if memory.loads_layout is layout else None
+    live = solve(observation, weighed, room, ours, layout.controlled, warm_own)
     next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing)
     why = reasons(layout, live, live.limit_w, next_w, observation.peaks.known)
     best_w = live.limit_w
     if not live.ours.all():
-        shown_w = _as_if(observation, walls, situation, penalty_w, reactive)
+        shown_w = _as_if(observation, walls, situation, urgent.penalty_w, reactive)
         next_w, best_w = np.where(live.ours, next_w, shown_w), np.where(live.ours, best_w, shown_w)
     wanted_w = np.full(len(steered), np.nan)
     idle = steered & ~in_job
@@ -61,7 +62,7 @@ def plan(
         observed_w=walls.board_part_w + walls.standing_w(situation.unmanaged_target_w),
         price=live.allocation.own_price,
         missing_w=live.floors.missing_w,
-        alarm=alarm,
+        alarm=urgent.alarm,
         reactive=reactive,
         gap=live.allocation.gap,
         memory=Memory(
@@ -69,10 +70,13 @@ def plan(
             limit_w=situation.limit_w,
             changed_s=changed_s,
             lowered_s=lowered_s,
-            penalty_w=penalty_w,
-            penalised_ago_s=ago_s,
+            penalty_w=urgent.penalty_w,
+            alarm_for_s=urgent.alarm_for_s,
+            acted_ago_s=urgent.acted_ago_s,
+            target_w=situation.target_w,
             reactive=reactive,
             doubt_s=doubt_s,
+            own_price=live.allocation.own_price,
             loads=weighed,
             loads_layout=layout,
             loads_steered=ours,

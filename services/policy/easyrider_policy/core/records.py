@@ -41,9 +41,12 @@ class Memory:
     changed_s: Floats  # (G,) when a limit last moved
     lowered_s: Floats  # (G,) when it last fell
     penalty_w: Floats  # (D,) taken off targets by emergencies
-    penalised_ago_s: Floats  # (D,)
+    alarm_for_s: Floats  # (D,) how long an alarm has lasted unanswered
+    acted_ago_s: Floats  # (D,) since a penalty rose or the target fell
+    target_w: Floats | None = None  # (D,) at the last plan
     reactive: bool = True
     doubt_s: float = 0.0  # how long the confidence has spoken against the present `reactive`
+    own_price: Floats | None = None  # (D,) where the next search for prices begins
     loads: Loads | None = None
     loads_layout: Layout | None = None
     loads_steered: Bools | None = None
@@ -56,7 +59,7 @@ class Memory:
         places = [(old.domain_index[d], i) for i, d in enumerate(new.domains) if d in old.domain_index]
         for names, pairs in (
             (("limit_w", "changed_s", "lowered_s"), boards),
-            (("penalty_w", "penalised_ago_s"), places),
+            (("penalty_w", "alarm_for_s", "acted_ago_s"), places),
         ):
             for name in names:
                 for before, after in pairs:
@@ -73,7 +76,8 @@ def start(fleet: Fleet, now_s: float) -> Memory:
         changed_s=np.full(boards, LONG_AGO),
         lowered_s=np.full(boards, LONG_AGO),
         penalty_w=np.zeros(domains),
-        penalised_ago_s=np.full(domains, 1e9),
+        alarm_for_s=np.zeros(domains),
+        acted_ago_s=np.zeros(domains),
     )
 
 

@@ -32,12 +32,20 @@ class Solution:
     ours: Bools
 
 
-def solve(observation: Observation, weighed: Loads, room: Budgets, ours: Bools, jobs: Bools) -> Solution:
-    """The best limits for jobs (J,) `jobs` on boards (G,) `ours`, without pacing. Pure in all it is given."""
+def solve(
+    observation: Observation,
+    weighed: Loads,
+    room: Budgets,
+    ours: Bools,
+    jobs: Bools,
+    warm_own: Floats | None = None,
+) -> Solution:
+    """The best limits for jobs (J,) `jobs` on boards (G,) `ours`, without pacing. `warm_own`: prices
+    of the plan before."""
     problem, least_w, stalled, mine = _problem(observation, weighed, room, ours, jobs)
     floors = fitted(problem, least_w, room.held_back_w)
     problem = _lowered(problem, floors.watts)
-    allocation = allocate(problem)
+    allocation = allocate(problem, warm_own)
     limit_w = with_headroom(problem, allocation.watts, observation.layout.max_w, stalled)
     return Solution(
         problem=problem, floors=floors, allocation=allocation, limit_w=limit_w, stalled=stalled, ours=mine

@@ -46,6 +46,16 @@ class Walls:
         dense = len(fleet.gpus) * domains <= _DENSE_CELLS
         self._matrix = _matrix(fleet) if dense else None
 
+    def carried(self, fleet: Fleet) -> "Walls":
+        """What meters taught of domains that are still there, for another fleet."""
+        new = Walls(fleet)
+        for name, row in fleet.domain_index.items():
+            before = self.fleet.domain_index.get(name)
+            if before is not None:
+                new.offset_w[row], new.swing_w[row] = self.offset_w[before], self.swing_w[before]
+                new.lessons[row] = self.lessons[before]
+        return new
+
     def add(self, board_w: Floats) -> None:
         """Take board means (k, G), every cell known (the last good one, else the limit)."""
         if self._matrix is not None:
