@@ -23,7 +23,7 @@ SHORT_MINUTES = 60
 """Until this much is known the quantile says nothing: the highest seen and the declared maximum count."""
 
 _CARRIED = (
-    *("heard_s", "period_s", "gated", "present_w", "offset_w", "negative_w"),
+    *("heard_s", "period_s", "gated", "present_w", "negative_w"),
     *("_sum_w", "_count", "_since_s", "_minute_w", "_minute_s", "_quantile_w"),
 )
 
