@@ -16,7 +16,9 @@ BOX = NodeClass(overhead_w=100.0, overhead_slope=1.0, gpu_min_w=200.0, gpu_max_w
 def rules(hard_w: float = 3000.0, guard: bool = False, **extra: Any) -> Rules:
     """Domain `pdu`, nodes `a` and `b`, fallback 250 W a board."""
     domain = Domain(id="pdu", kind="pdu", rating_w=hard_w, hard_limit_w=hard_w, target_w=hard_w, **extra)
-    nodes = tuple(Node(id=n, domain="pdu", node_class="box", fallback_w_per_gpu=250.0, boot_guard=guard) for n in "ab")
+    nodes = tuple(
+        Node(id=n, domain="pdu", node_class="box", fallback_w_per_gpu=250.0, boot_guard=guard) for n in "ab"
+    )
     return Rules(id="site", version=1, domains=(domain,), classes={"box": BOX}, nodes=nodes)
 
 
@@ -61,7 +63,11 @@ def ack(
         refused=refused,
         gpus=tuple(
             GpuAck(
-                uuid=f"{node}{i}", requested_w=asked[i], enforced_w=w, fallback_w=fallback_w, refused=board_refused
+                uuid=f"{node}{i}",
+                requested_w=asked[i],
+                enforced_w=w,
+                fallback_w=fallback_w,
+                refused=board_refused,
             )
             for i, w in enumerate(held_w)
         ),

@@ -208,8 +208,9 @@ def test_learned_overshoot_is_held_between_one_and_three_per_cent():
 
 
 def test_everything_known_moves_to_a_fleet_with_more_boards():
-    from easyrider_policy.core.fleet import Board, build
     from small_site import boards, rules
+
+    from easyrider_policy.core.fleet import Board, build
 
     ledger = led(fleet())
     ledger.sent(1, Key(1, 2), vector(500.0, 300.0), BACK_W)

@@ -122,4 +122,6 @@ class Control:
         blocked: Mapping[int, str],
     ) -> Sums:
         limitable = self.fleet.settable & ~self.ledger.stuck
-        return add_up(self.fleet, counted_w, managed, limitable, hard_w, estimates, blocked)
+        # A board on its way out of `pilot` or `enforce` is held, and counted, until it is let go.
+        held = managed | self.ledger.told
+        return add_up(self.fleet, counted_w, held, limitable, hard_w, estimates, blocked)
