@@ -62,12 +62,16 @@ class Child:
         if self.running():
             os.kill(self.pid, number)
 
-    def end(self, patience_s: float = 10.0) -> int | None:
-        """Ask it to stop, insist after `patience_s`; its exit code."""
-        if self.process is None:
-            return None
+    def ask_to_end(self) -> None:
+        """Tell it to stop, also if it is frozen."""
         self.signal(signal.SIGTERM)
         self.signal(signal.SIGCONT)
+
+    def end(self, patience_s: float = 10.0) -> int | None:
+        """Have it stop, insist after `patience_s`; its exit code."""
+        if self.process is None:
+            return None
+        self.ask_to_end()
         try:
             return self.process.wait(patience_s)
         except subprocess.TimeoutExpired:

@@ -55,10 +55,16 @@ class Stack:
         """Processes that have ended."""
         return [name for name, child in self.children.items() if not child.running()]
 
-    def end(self, names: list[str] | None = None) -> None:
-        """End processes, the last started first; all of them by default."""
-        for name in reversed(names or list(self.children)):
-            self.children[name].end()
+    def end(self) -> None:
+        """End everything: nodes leave while the coordinator can still grant it, the twin goes last."""
+        guardians = [name for name in self.children if name.startswith("guardian-")]
+        others = [name for name in self.children if name not in guardians and name != "twin"]
+        for group in (guardians, others, ["twin"]):
+            members = [self.children[name] for name in group if name in self.children]
+            for child in members:
+                child.ask_to_end()
+            for child in members:
+                child.end()
 
 
 _SERVICES = ("telemetry-", "actuator-", "forecaster", "policy", "infra-bridge")
@@ -80,7 +86,7 @@ def stack_up(
     native = library.folder()
     folder.world.write_text(dump(world))
     folder.rules.write_text(yaml.safe_dump(rules_of(world, tree=TREE, mode=mode), sort_keys=False))
-    with servers_up(folder) as running:
+    with servers_up(folder, REGION, [node.id for node in world.nodes]) as running:
         stack = Stack(folder, world, running, _children(folder, world, running, native, extra or {}))
         try:
             _bring_up(stack, say)
@@ -162,7 +168,7 @@ def _actuator(folder: RunFolder, node: str, running: Servers) -> Child:
         node=node,
         socket_path=folder.guardian_socket(node),
         health_file=folder.health(name),
-        **running.bus("actuator"),
+        **running.bus(name),
     )
     return Child(name, _module("easyrider_actuator"), folder.log(name), settings)
 
@@ -175,7 +181,7 @@ def _telemetry(folder: RunFolder, node: str, running: Servers, gpus: dict[str, s
         node=node,
         jobs_file=folder.jobs(node),
         health_file=folder.health(name),
-        **running.bus("telemetry"),
+        **running.bus(name),
     )
     return Child(name, _module("easyrider_telemetry"), folder.log(name), {**gpus, **settings})
 
@@ -185,6 +191,7 @@ def _forecaster(folder: RunFolder, running: Servers) -> Child:
         "FORECASTER",
         region=REGION,
         tree_file=folder.rules,
+        redis_url=running.redis.url,
         health_file=folder.health("forecaster"),
         **running.bus("forecaster"),
     )
