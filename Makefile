@@ -33,7 +33,8 @@ type: $(TEST) ## static types, strict
 	$(BIN)/mypy
 
 bench: $(TEST) ## measure agent and planner; writes bench/out
-	$(BIN)/python -m bench
+	$(BIN)/python bench/planner.py
+	$(BIN)/python bench/agent.py
 
 docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json
 	$(BIN)/python -m easyrider.catalogue

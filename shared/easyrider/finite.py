@@ -2,12 +2,14 @@
 
 import math
 import types
-from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from easyrider.errors import NotFinite
+
+_Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+_shapes: dict[type[Any], _Names] = {}
 
 
 def refuse_unfinite(record: Any, place: str = "$") -> None:
@@ -30,9 +32,14 @@ def refuse_unfinite(record: Any, place: str = "$") -> None:
                 raise NotFinite(f"{place}.{name}[{index}] is {value}")
 
 
-@cache
-def _shape(kind: type) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _shape(kind: type[Any]) -> _Names:
     """Names of the fields that hold a float, a record, many records, many floats."""
+    if kind not in _shapes:
+        _shapes[kind] = _shape_of(kind)
+    return _shapes[kind]
+
+
+def _shape_of(kind: type[Any]) -> _Names:
     found: tuple[list[str], list[str], list[str], list[str]] = ([], [], [], [])
     for name, hint in get_type_hints(kind, include_extras=True).items():
         core, many = _core(hint), False

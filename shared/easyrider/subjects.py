@@ -169,6 +169,22 @@ def demands_of(region: str) -> str:
     return f"{_ROOT}.demand.*.{token(region)}"
 
 
+def everything() -> str:
+    """Pattern for every subject of ours."""
+    return f"{_ROOT}.>"
+
+
 def every(kind: str) -> str:
     """Pattern for everything of one kind, in every region."""
     return _subject(kind) + ".>"
+
+
+def covers(pattern: str, subject: str) -> bool:
+    """Whether a subject, or a narrower pattern, falls under a pattern, by the rules of NATS."""
+    wanted, given = pattern.split("."), subject.split(".")
+    for index, part in enumerate(wanted):
+        if part == ">":
+            return len(given) > index
+        if index >= len(given) or (part != "*" and part != given[index]):
+            return False
+    return len(wanted) == len(given)

@@ -31,7 +31,7 @@ class Exchange:
         """Hand it to every listener whose pattern fits."""
         self.said.append((subject, body))
         for pattern, queue in self.listeners:
-            if matches(pattern, subject):
+            if subjects.covers(pattern, subject):
                 queue.put_nowait(_Raw(subject, body))
 
 
@@ -61,7 +61,7 @@ class FakeBus:
         self, pattern: str, types: tuple[type[Message], ...], handler: Handler, *, keep: int | None = None
     ) -> None:
         """See `BusPort`."""
-        if any(matches(banned, pattern) for banned in self._forbidden):
+        if any(subjects.covers(banned, pattern) for banned in self._forbidden):
             raise BusRefused(pattern, "forbidden in this test")
         delivery = Delivery(log.get("easyrider.testing"), types, handler)
         take = delivery if keep is None else Backlog(keep, delivery, dropped.labels("backlog").inc)
@@ -86,7 +86,11 @@ class FakeBus:
     def events(self, kind: str) -> list[dict[str, Any]]:
         """The data of every event of a kind said so far."""
         pattern = subjects.events_of(kind)
-        return [json.loads(body)["data"] for subject, body in self.exchange.said if matches(pattern, subject)]
+        return [
+            json.loads(body)["data"]
+            for subject, body in self.exchange.said
+            if subjects.covers(pattern, subject)
+        ]
 
     async def settle(self) -> None:
         """Return when every message said so far was handled."""
@@ -103,19 +107,10 @@ class FakeBus:
     def _say(self, subject: str, body: bytes) -> None:
         if not self.connected:
             raise BusDown(subject, "not connected")
-        if not any(matches(banned, subject) for banned in self._forbidden):  # as the real one: not delivered
+        if not any(
+            subjects.covers(banned, subject) for banned in self._forbidden
+        ):  # as the real one: not delivered
             self.exchange.say(subject, body)
-
-
-def matches(pattern: str, subject: str) -> bool:
-    """Whether a subject (or a narrower pattern) falls under a pattern, by the rules of NATS."""
-    wanted, given = pattern.split("."), subject.split(".")
-    for index, token in enumerate(wanted):
-        if token == ">":
-            return len(given) > index
-        if index >= len(given) or (token != "*" and token != given[index]):
-            return False
-    return len(wanted) == len(given)
 
 
 async def _pump(queue: "asyncio.Queue[_Raw]", take: Delivery | Backlog) -> None:
