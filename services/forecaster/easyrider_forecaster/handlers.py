@@ -29,6 +29,7 @@ _RULES_AGAIN_S = 5.0
 _said = metrics.counter("forecast_series_total", "Series forecast and published")
 _malformed = metrics.counter("forecaster_frames_malformed_total", "Frames whose columns did not fit")
 _rejected = metrics.gauge("forecaster_samples_rejected", "Samples outside the device's range since start")
+_unknown = metrics.gauge("forecaster_frames_of_unknown_gpus", "Frames before their list of GPUs, since start")
 _late = metrics.gauge(
     "forecaster_samples_late", "Samples that came after their second was closed, since start"
 )
@@ -103,7 +104,7 @@ class Desk:
         while True:
             try:
                 kept = await store.load_rules(self._tree)
-                if kept is not None and kept[0] != self._rules_version:
+                if kept is not None and self._wanted(kept[0]):
                     self._use(kept[1].decode("utf-8"), "store")
             except (StoreSilent, StoreRefused, BadTree, UnicodeDecodeError) as fault:
                 log.bounded(self._log, "rules", 60.0).warning("no rules from the store", why=str(fault))
@@ -153,6 +154,10 @@ class Desk:
             except BusDown as fault:
                 log.bounded(self._log, "bus down", 10.0).warning("forecast not said", why=str(fault))
 
+    def _wanted(self, version: int) -> bool:
+        """Newer than ours, or the very version the coordinator follows."""
+        return version > self._rules_version or version == self._plan_version != self._rules_version
+
     def _use(self, text: str, source: str) -> None:
         rules = tree_reader.read(text, source)
         self._engine.take_rules(rules)
@@ -163,4 +168,5 @@ class Desk:
         intake = self._engine.intake
         _rejected.set(intake.boards.rejected)
         _late.set(intake.boards.late)
+        _unknown.set(intake.dropped["unknown_gpus"])
         _refused.set(self._engine.fits.refused)
