@@ -46,8 +46,8 @@ class FitDesk:
         history, drifted = outlook.history, outlook.levels.drifted()
         waiting: list[tuple[int, str, int]] = []
         for group in groups.known.values():
-            if group.kind != "job":
-                continue
+            if group.kind != "job" or group.row >= len(history.age):
+                continue  # no job, or one whose first sample is still to come
             age = int(history.age[group.row])
             asked_age, asked_block = self._asked_at.get(group.id, (age, -_AGAIN_AFTER))
             since = history.block - asked_block if age >= asked_age else _AGAIN_AFTER
