@@ -1,8 +1,11 @@
 """Old, late, foreign and doubled commands, and the guardian's memory of what it accepted."""
 
 import os
+import shutil
 import signal
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -143,27 +146,46 @@ def test_a_frame_that_is_too_long_or_no_request_cuts_the_connection_only(node):
     assert node.state().node == "n1"
 
 
-def test_the_socket_is_for_the_guardians_user_and_peer_alone(node, tmp_path):
+OTHER = 10001
+
+
+@pytest.fixture
+def open_folder(node):
+    """A folder that other users may enter, with the socket in it."""
+    folder = Path(tempfile.mkdtemp(prefix="easyrider-peer-"))
+    folder.chmod(0o755)
+    node.socket = folder / "guardian.sock"
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_the_socket_is_closed_to_others_by_its_mode(node):
     node.start()
     node.ready()
 
     assert node.socket.stat().st_mode & 0o777 == 0o660
-    if os.geteuid() != 0:
-        pytest.skip("only root can try as another user")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can try as another user")
+@pytest.mark.parametrize(("peer_uid", "answered"), [("", False), (OTHER + 1, False), (OTHER, True)])
+def test_a_peer_is_known_by_its_user_and_not_by_the_mode_of_the_socket(node, open_folder, peer_uid, answered):
+    node.start(peer_uid=peer_uid)
+    node.ready()
+    node.socket.chmod(0o666)
+
     child = os.fork()
     if child == 0:
-        code = 1
+        code = 9
         try:
-            tmp_path.chmod(0o755)
-            node.socket.chmod(0o666)
-            os.setresuid(10001, 10001, 10001)
+            os.setresuid(OTHER, OTHER, OTHER)
             with GuardianLink.open(node.socket, 3) as link:
-                link.state()
+                code = 0 if link.state().node == "n1" else 8
         except LinkBroken as fault:
-            code = 0 if "closed" in str(fault) or "reset" in str(fault) or "Broken pipe" in str(fault) else 2
+            code = 7 if "Permission" in str(fault) else 1
         finally:
             os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 2)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (0 if answered else 1)
     assert node.state().node == "n1"
 
 
