@@ -33,22 +33,21 @@ async def start(config: Config, life: Life) -> None:
 
         return hand
 
-    sampler = Sampler(
-        1 / config.sampling_hz,
-        from_thread(lambda row: desk.on_row(row)),
-        from_thread(lambda slot, reads: desk.on_burst(slot, reads)),
-    )
-    driver = Driver(Library(config.library), from_thread(lambda report: desk.on_report(report)))
-    desk = Desk(config, boot_id, sampler, driver)
-    life.watch("readings", desk.age_s, STALE_AFTER_S)
-    life.on_stop(sampler.stop)
-    life.on_stop(driver.stop)
     async with Bus.connect(
         config.nats_url, name=f"telemetry.{config.node}", seed_file=config.seed_file
     ) as bus:
+        sampler = Sampler(
+            1 / config.sampling_hz,
+            from_thread(lambda row: desk.on_row(row)),
+            from_thread(lambda slot, reads: desk.on_burst(slot, reads)),
+        )
+        driver = Driver(Library(config.library), from_thread(lambda report: desk.on_report(report)))
+        desk = Desk(config, boot_id, bus, sampler, driver)
+        life.watch("readings", desk.age_s, STALE_AFTER_S)
         life.flag("bus", lambda: bus.connected)
+        life.on_stop(sampler.stop)
+        life.on_stop(driver.stop)
         driver.start()
-        life.spawn("send", desk.send(bus))
         life.spawn("each second", _repeat(desk.each_second))
         if config.jobs_file is not None:
             source, watch = JobsFile(config.jobs_file), JobWatch(config.region, config.node, boot_id)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from typing import Any
 
 from easyrider import log, metrics, subjects
@@ -25,7 +25,6 @@ from easyrider_telemetry.core.roster import Roster
 _NS = 1_000_000_000
 _HUNG_S = 3.0
 _ANEW_AFTER_S = 1.0
-_KEPT = 32
 _JOBS_EVERY_S = 0.5
 _LOG_EVERY_S = 60.0
 _GRACE_S = 0.005
@@ -49,12 +48,12 @@ _late = metrics.gauge("telemetry_late_ticks", "Ticks of the sampling timer that 
 
 
 class Desk:
-    """Lives in the event loop; `outbox` holds what waits for the bus, newest kept."""
+    """Lives in the event loop. Nothing waits for the bus: what cannot leave now is counted and dropped."""
 
-    def __init__(self, config: Config, boot_id: str, sampler: Sampler, driver: Driver) -> None:
+    def __init__(self, config: Config, boot_id: str, bus: BusPort, sampler: Sampler, driver: Driver) -> None:
         self.roster = Roster(look_s=1 / config.sampling_hz)
         self._log = log.get("telemetry")
-        self._config, self._sampler, self._driver = config, sampler, driver
+        self._config, self._bus, self._sampler, self._driver = config, bus, sampler, driver
         self._builder = FrameBuilder(config.region, config.node, boot_id)
         self._frame_subject = subjects.frame(config.region, config.node)
         self._frame_ns = round(config.frame_s * _NS)
@@ -66,9 +65,6 @@ class Desk:
         self._failing_ns: int | None = None
         self._anew_s = _ANEW_AFTER_S
         self._pending: dict[int, FastReading] = {}
-        self._outbox: list[tuple[str, Message]] = []
-        self._news = asyncio.Event()
-        self._events: list[tuple[str, dict[str, Any]]] = []
         self._readers: dict[int, object] = {}
         self._states: dict[int, str] = {}
         self._overdue: asyncio.TimerHandle | None = None
@@ -92,8 +88,8 @@ class Desk:
         elif isinstance(report, Xid):
             data = {"node": self._config.node, "gpu": report.uuid, "xid": report.code}
             self._log.warning("XID error", **data)
-            self._events.append(("xid", data))
-            self._news.set()
+            source = f"telemetry/{self._config.node}"
+            self._run("xid", self._bus.publish_event("xid", self._config.region, data, source=source))
         else:
             self._on_found(report)
 
@@ -226,11 +222,24 @@ class Desk:
             _apart.labels(uuid).set(desk.tally.agreement.apart)
 
     def _say(self, subject: str, message: Message) -> None:
-        self._outbox.append((subject, message))
-        if len(self._outbox) > _KEPT:  # late is worse than lost
-            self._outbox.pop(0)
-            _dropped.labels("backlog").inc()
-        self._news.set()
+        self._run(type(message).__name__, self._bus.publish(subject, message))
+
+    def _run(self, what: str, saying: Coroutine[Any, Any, None]) -> None:
+        """Runs to its end, at once, a coroutine that by its word never waits: a task costs more than the message."""
+        try:
+            saying.send(None)
+        except StopIteration:
+            return
+        except BusDown:
+            _dropped.labels(what).inc()
+        except EasyRiderError as fault:
+            _dropped.labels(what).inc()
+            log.bounded(self._log, f"unsent {what}", _LOG_EVERY_S).error(
+                "not sent", what=what, fault=str(fault)
+            )
+        else:  # it would wait after all: late is worse than lost
+            saying.close()
+            _dropped.labels(what).inc()
 
     def on_jobs(self, watch: JobWatch, source: JobSource) -> float:
         """Look at the source, tell what changed. Seconds until this should be called again."""
@@ -253,28 +262,3 @@ class Desk:
             log.bounded(self._log, "phase mark", _LOG_EVERY_S).warning("phase mark refused", fault=str(fault))
             return
         self._say(subjects.phase(self._config.region, self._config.node), mark)
-
-    async def send(self, bus: BusPort) -> None:
-        """Carries the outbox to the bus for ever."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            batch, self._outbox = self._outbox, []
-            for subject, message in batch:
-                await self._unless_down(type(message).__name__, bus.publish(subject, message))
-            events, self._events = self._events, []
-            for kind, data in events:
-                source = f"telemetry/{self._config.node}"
-                said = bus.publish_event(kind, self._config.region, data, source=source)
-                await self._unless_down(kind, said)
-
-    async def _unless_down(self, what: str, saying: Awaitable[None]) -> None:
-        try:
-            await saying
-        except BusDown:
-            _dropped.labels(what).inc()
-        except EasyRiderError as fault:
-            _dropped.labels(what).inc()
-            log.bounded(self._log, f"unsent {what}", _LOG_EVERY_S).error(
-                "not sent", what=what, fault=str(fault)
-            )

@@ -7,6 +7,8 @@ allocated once: at 10 Hz the binding's wrappers and their exceptions would cost 
 import ctypes
 import struct
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pynvml
@@ -40,27 +42,23 @@ _LACKING = (
 
 
 class _Call:
-    """One function of the library with its result in memory of its own; -1 where the library lacks it."""
+    """One function of the library: `ask()` gives NVML's code and leaves the answer in `result`."""
 
-    __slots__ = ("_arguments", "_function", "result")
+    __slots__ = ("ask", "is_there", "result")
 
     def __init__(self, name: str, result: Any, *arguments: Any) -> None:
         self.result = result
-        self._arguments = (*arguments, ctypes.byref(result))
+        self.ask: Callable[[], int]
         try:
-            self._function = pynvml._nvmlGetFunctionPointer(name)
+            function = pynvml._nvmlGetFunctionPointer(name)
         except pynvml.NVMLError:
-            self._function = None
+            self.is_there, self.ask = False, _not_there
+        else:
+            self.is_there, self.ask = True, partial(function, *arguments, ctypes.byref(result))
 
-    @property
-    def is_there(self) -> bool:
-        """Whether the library has this function."""
-        return self._function is not None
 
-    def __call__(self) -> int:
-        if self._function is None:
-            return int(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
-        return self._function(*self._arguments)  # type: ignore[no-any-return]
+def _not_there() -> int:
+    return int(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
 
 
 class BoardReader:
@@ -77,6 +75,7 @@ class BoardReader:
         self._unpack = struct.Struct("=" + _ENTRY * len(_FIELDS)).unpack_from
         count = ctypes.c_int(len(_FIELDS))
         self._fields = _Call("nvmlDeviceGetFieldValues", self._values, handle, count)
+        self._ask_fields = self._fields.ask
         self._power = _Call("nvmlDeviceGetPowerUsage", ctypes.c_uint(), handle)
         self._energy = _Call("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong(), handle)
         self._limit = _Call("nvmlDeviceGetEnforcedPowerLimit", ctypes.c_uint(), handle)
@@ -96,7 +95,7 @@ class BoardReader:
 
         Raises the `DeviceError` of a board that does not answer now: nothing is concluded from that.
         """
-        code = self._fields()
+        code = self._ask_fields()
         entries = self._unpack(self._values)
         codes = {field: code or entries[4 * i + 2] for i, field in enumerate(_FIELDS)}
         missing: list[tuple[str, int]] = []
@@ -104,7 +103,7 @@ class BoardReader:
         def way(name: str, field: int, call: _Call, first: str, second: str) -> Any:
             if codes[field] == 0:
                 return first
-            refused = call()
+            refused = call.ask()
             if refused == 0:
                 return second
             missing.append((name, refused))
@@ -127,7 +126,7 @@ class BoardReader:
     def fast(self) -> FastReading:
         """Power, energy and enforced limit: one call on a board that has the fields."""
         if self._by_fields_alone:
-            code = self._fields()
+            code = self._ask_fields()
             if code:
                 return _nothing(code)
             return self._plain() or self._closely(self._unpack(self._values))
@@ -139,7 +138,7 @@ class BoardReader:
         abilities = self.abilities
         assert abilities is not None
         by_fields = "field" in (abilities.energy, abilities.limit) or abilities.power == "instant"
-        if by_fields and (code := self._fields()):
+        if by_fields and (code := self._ask_fields()):
             return _nothing(code)
         return self._closely(self._unpack(self._values))
 
@@ -193,12 +192,12 @@ class BoardReader:
     def slow(self) -> SlowReading:
         """Temperature, utilisation, clocks, reasons and memory: six calls, so once a second at most."""
         codes = (
-            self._temperature(),
-            self._utilisation(),
-            self._sm_clock(),
-            self._mem_clock(),
-            self._reasons(),
-            self._memory(),
+            self._temperature.ask(),
+            self._utilisation.ask(),
+            self._sm_clock.ask(),
+            self._mem_clock.ask(),
+            self._reasons.ask(),
+            self._memory.ask(),
         )
         mono_ns = time.monotonic_ns()
         code = max(codes)
@@ -241,7 +240,7 @@ class BoardReader:
             return value, quality.VALID, stamp_us, 0
         if call is None:
             return 0, quality.MISSING, 0, 0
-        code = call()
+        code = call.ask()
         if code:
             return 0, quality.MISSING, 0, code
         value = call.result.value
