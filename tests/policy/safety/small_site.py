@@ -88,6 +88,7 @@ def state(
     settable: bool = True,
     mono_s: float = 10.0,
     nonce: int = 7,
+    fallback_w: float = 250.0,
 ) -> NodeState:
     """A heartbeat; both boards hold `held_w`."""
     asked = held_w if requested_w is None else requested_w
@@ -111,7 +112,7 @@ def state(
                 baseline_w=700.0 if controlled else None,
                 requested_w=asked[i],
                 enforced_w=w,
-                fallback_w=250.0 if controlled else None,
+                fallback_w=fallback_w if controlled else None,
                 settable=settable,
                 controlled=controlled,
             )

@@ -21,16 +21,22 @@ class Site:
         self.fleet = build(rules(hard_w, guard), boards())
         self.control = Control(self.fleet, LEASES, "site", "r")
         self.hard_w = self.fleet.hard_w.copy()
-        self.now_s, self.nonce = 100.0, 100
+        self.now_s, self.nonce, self.held_w, self.fallback_w = 100.0, 100, (300.0, 300.0), 250.0
         self.control.taken(1, self.now_s, self.now_s)
 
     def hear(self, *nodes: str) -> None:
         """A heartbeat of each node now."""
         self.nonce += 1
         for node in nodes:
-            self.control.state_heard(
-                state(node, highest=(1, 0), nonce=self.nonce, mono_s=self.now_s - 1e-3), self.now_s
+            said = state(
+                node,
+                self.held_w,
+                highest=(1, 0),
+                nonce=self.nonce,
+                mono_s=self.now_s - 1e-3,
+                fallback_w=self.fallback_w,
             )
+            self.control.state_heard(said, self.now_s)
 
     def orders(self, *wanted_w: float, job=ALONE, after_s: float = 0.0, managed=True) -> Orders:
         """Orders for wishes a board, some time later; the lead is renewed meanwhile."""
@@ -245,3 +251,56 @@ def test_no_command_goes_to_a_node_whose_nonce_is_surely_too_old():
     orders = site.orders(250, 250, 250, 250)
 
     assert set(vectors(orders)) == {"b"}
+
+
+def test_a_leader_that_led_before_starts_with_holds_again():
+    site = Site().settled()
+    site.control.not_ours()
+    site.control.taken(2, site.now_s, site.now_s)
+
+    orders = site.orders(250, 250, 250, 250)
+
+    assert [type(m) for m in orders.messages] == [Hold, Hold]
+
+
+def test_a_fallback_rises_only_into_verified_room():
+    site = Site(hard_w=200 + 4 * 240)
+    site.held_w, site.fallback_w = (240.0, 240.0), 210.0
+    site.hear("a", "b")
+    for message in site.orders(240, 240, 240, 240).messages:
+        hold = ack(message.node, seq=message.seq, held_w=(240.0, 240.0), fallback_w=210.0, answers="hold")
+        site.control.acked(hold, site.now_s)
+    site.now_s += 6.5
+    site.hear("a", "b")
+
+    full = site.orders(240, 240, 240, 240)
+    site.hard_w = vector(200 + 4 * 250)
+    roomy = site.orders(240, 240, 240, 240, after_s=0.1)
+
+    assert {limit.fallback_w for m in full.messages for limit in m.limits} == {210.0}
+    assert {limit.fallback_w for m in roomy.messages for limit in m.limits} == {250.0}
+
+
+def test_nothing_rises_beside_a_node_that_has_not_acked_the_hold_until_stage_two_has_passed():
+    site = Site(hard_w=9000.0)
+    site.hear("a", "b")
+    first = site.orders(300, 300, 300, 300).messages[0]
+    site.control.acked(ack("a", seq=first.seq, answers="hold"), site.now_s)
+
+    site.now_s += 60.0
+    site.hear("a", "b")
+    early = site.orders(400, 400, 300, 300)
+    site.now_s += 6.5
+    site.hear("a", "b")
+    late = site.orders(400, 400, 300, 300)
+
+    assert [w.why for w in early.waiting] == ["unfenced:b"] * 2
+    assert late.raises == 2
+
+
+def test_planning_during_a_take_over_goes_by_what_nodes_say():
+    site = Site()
+
+    site.hear("a", "b")
+
+    assert site.control.planned_w(site.now_s).tolist() == [300.0] * 4

@@ -230,3 +230,12 @@ def test_a_node_the_operator_calls_dark_counts_nothing_until_it_is_heard():
 
     assert dark == [0.0, 0.0, 700.0, 700.0]
     assert min(counted(ledger, 30.0)[:2]) >= 300.0
+
+
+def test_a_follower_too_counts_a_rebooted_host_at_its_maximum():
+    ledger = Ledger(fleet(), LEASES)
+    ledger.acked(ack(), 0.0)
+
+    ledger.state_heard(state(boot="boot-2", mono_s=1.0), 0.5)
+
+    assert counted(ledger)[:2] == [700.0, 700.0]

@@ -33,23 +33,32 @@ def waiting(
     unverified_w = fleet.slope_w(
         np.maximum(0.0, step.counted_w - np.nan_to_num(asked.limit_w) * step.overshoot)
     )
-    found: dict[int, Waiting] = {}
-    for row in np.flatnonzero(short).tolist():
-        node, domain = int(fleet.gpu_node[row]), int(admitted.binding[row])
+    rows = np.flatnonzero(short)
+    node, binding, group = fleet.gpu_node[rows], admitted.binding[rows], step.group[rows]
+    left_w = np.nan_to_num(step.target.limit_w[rows] - asked.limit_w[rows])
+    # Of a job's boards the one that cannot rise says why, else one that a domain binds.
+    rank = np.where(~step.free[node], 0, np.where(binding >= 0, 1, 2))
+    order = np.lexsort((rows, rank, group))
+    begin = np.flatnonzero(np.diff(group[order], prepend=-1))
+    most_w = np.maximum.reduceat(left_w[order], begin)
+    first = np.minimum.reduceat(rows[order], begin)
+
+    def why(row: int, domain: int) -> str:
+        machine = int(fleet.gpu_node[row])
         if holding:
-            why = "take_over"
-        elif not step.free[node]:
-            why = f"{'silent' if quiet[node] else 'leaving'}:{fleet.nodes[node]}"
-        elif domain < 0:
-            why = ""  # another board of the job binds
-        elif domain in sums.blocked:
-            why = sums.blocked[domain]
-        else:
-            why = f"{'unacked' if unverified_w[domain] > 1.0 else 'room'}:{fleet.domains[domain]}"
-        watts = float(np.nan_to_num(step.target.limit_w[row] - asked.limit_w[row]))
-        key, first = int(step.group[row]), row
-        before = found.get(key)
-        if before is not None:
-            first, watts, why = before.gpu, max(watts, before.watts), before.why or why
-        found[key] = Waiting(first, watts, why)
-    return tuple(found.values())
+            return "take_over"
+        if not step.free[machine]:
+            return f"{'silent' if quiet[machine] else 'leaving'}:{fleet.nodes[machine]}"
+        if domain < 0:
+            return "least_step"
+        if domain in sums.blocked:
+            return sums.blocked[domain]
+        return f"{'unacked' if unverified_w[domain] > 1.0 else 'room'}:{fleet.domains[domain]}"
+
+    chosen = rows[order][begin]
+    return tuple(
+        Waiting(gpu, watts, why(row, domain))
+        for gpu, watts, row, domain in zip(
+            first.tolist(), most_w.tolist(), chosen.tolist(), admitted.binding[chosen].tolist(), strict=True
+        )
+    )
