@@ -62,8 +62,9 @@ class Life:
             async with asyncio.timeout(STOP_CALLBACKS_S):
                 for callback in self._callbacks:
                     await shielded(callback, self._callback_failed)
-        except TimeoutError:
+        except TimeoutError as fault:
             self._log.error("stop took too long; going on without its end", deadline_s=STOP_CALLBACKS_S)
+            self.failure = self.failure or fault
         await self.end_tasks()
 
     async def end_tasks(self) -> None:

@@ -25,8 +25,12 @@ class _Wrong:
 _WRONG = _Wrong()
 
 
-def read_record(kind: type[R], value: Any, place: str, faults: Faults) -> R | None:
-    """The record in a map, or None after a fault was added; unknown keys are faults."""
+def read_record(kind: type[R], value: Any, place: str, faults: Faults, *, partly: bool = False) -> R | None:
+    """The record in a map, or None after a fault was added; unknown keys are faults.
+
+    `partly`: give what can be read although faults were added, so that what hangs together can be checked in the
+    same go; rows with a fault of their own are left out.
+    """
     if not isinstance(value, dict):
         faults.add(place, f"is {_said(value)} where a map is expected")
         return None
@@ -39,10 +43,14 @@ def read_record(kind: type[R], value: Any, place: str, faults: Faults) -> R | No
     found: dict[str, Any] = {}
     for key, field in fields.items():
         if key in value:
-            found[field.name] = _read(hints[field.name], value[key], _at(place, key), faults)
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            part = _read(hints[field.name], value[key], _at(place, key), faults)
+            if part is not _WRONG:
+                found[field.name] = part
+        elif not _has_default(field):
             faults.add(_at(place, key), "is missing")
-    return None if len(faults) > before else kind(**found)
+    if len(faults) > before and not partly:
+        return None
+    return kind(**found) if all(f.name in found or _has_default(f) for f in fields.values()) else None
 
 
 def write_record(record: Any) -> Any:
@@ -74,7 +82,8 @@ def _read(hint: Any, value: Any, place: str, faults: Faults) -> Any:
     if origin is dict:
         return _read_named(arguments[1], value, place, faults)
     if dataclasses.is_dataclass(hint):
-        return read_record(cast(type[Any], hint), value, place, faults)
+        record = read_record(cast(type[Any], hint), value, place, faults)
+        return _WRONG if record is None else record
     return _read_scalar(hint, value, place, faults)
 
 
@@ -86,22 +95,21 @@ def _read_rows(inner: Any, value: Any, place: str, faults: Faults) -> Any:
     for index, row in enumerate(value):
         name = row.get("id", row.get("name", index)) if isinstance(row, dict) else index
         rows.append(_read(inner, row, f"{place}[{name}]", faults))
-    return tuple(rows)
+    return tuple(row for row in rows if row is not _WRONG)
 
 
 def _read_named(inner: Any, value: Any, place: str, faults: Faults) -> Any:
     if not isinstance(value, dict):
         faults.add(place, f"is {_said(value)} where a map is expected")
         return _WRONG
-    return {str(key): _read(inner, part, _at(place, key), faults) for key, part in value.items()}
+    read = {str(key): _read(inner, part, _at(place, key), faults) for key, part in value.items()}
+    return {key: part for key, part in read.items() if part is not _WRONG}
 
 
 def _read_scalar(hint: Any, value: Any, place: str, faults: Faults) -> Any:
     if hint is bool and isinstance(value, bool):
         return value
     if hint is str and isinstance(value, str):
-        if value:
-            return value
         return value
     if hint is int and isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -113,6 +121,10 @@ def _read_scalar(hint: Any, value: Any, place: str, faults: Faults) -> Any:
     expected = {bool: "true or false", str: "text", int: "a whole number", float: "a number"}[hint]
     faults.add(place, f"is {_said(value)} where {expected} is expected")
     return _WRONG
+
+
+def _has_default(field: Any) -> bool:
+    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
 
 
 def _at(place: str, key: object) -> str:

@@ -11,25 +11,25 @@ from easyrider.subjects import BadToken, token
 from easyrider.tree import SELECTOR_KEYS, Domain, Rules
 
 
-def check(rules: Rules, faults: Faults) -> None:
-    """Adds every fault of a whole document."""
+def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[str]) -> None:
+    """Adds every fault of a whole document. Ids and names count as known although their row has a fault."""
     domains = {domain.id: domain for domain in rules.domains}
     _tokens(rules, faults)
     _twice("domains", (domain.id for domain in rules.domains), faults)
     _twice("nodes", (node.id for node in rules.nodes), faults)
-    if not rules.domains:
+    if not domain_ids:
         faults.add("domains", "is empty: there is nothing to keep within a limit")
     if rules.version < 1:
         faults.add("tree.version", f"is {rules.version}, below 1")
     _numbers("", {"margin_w": rules.margin_w}, faults)
     for domain in rules.domains:
-        _check_domain(domain, domains, faults)
+        _check_domain(domain, domain_ids, faults)
     _check_loops(domains, faults)
     for node in rules.nodes:
         place = f"nodes[{node.id}]"
-        if node.domain not in domains:
+        if node.domain not in domain_ids:
             faults.add(f"{place}.domain", f"names {node.domain!r}, which is no domain")
-        if node.node_class not in rules.classes:
+        if node.node_class not in class_names:
             faults.add(f"{place}.class", f"names {node.node_class!r}, which is no class")
         _positive(place, {"fallback_w_per_gpu": node.fallback_w_per_gpu}, faults)
     for name, kind in rules.classes.items():
@@ -43,7 +43,7 @@ def check(rules: Rules, faults: Faults) -> None:
     _check_rules(rules, faults)
 
 
-def _check_domain(domain: Domain, domains: dict[str, Domain], faults: Faults) -> None:
+def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
     place = f"domains[{domain.id}]"
     if domain.parent is not None and domain.feeds is not None:
         faults.add(place, "has a parent and feeds; one of them")
@@ -53,7 +53,7 @@ def _check_domain(domain: Domain, domains: dict[str, Domain], faults: Faults) ->
         if domain.feeds.A == domain.feeds.B:
             faults.add(f"{place}.feeds", "names the same domain twice")
     for parent in parents:
-        if parent not in domains:
+        if parent not in domain_ids:
             faults.add(place, f"hangs below {parent!r}, which is no domain")
     _positive(
         place,

@@ -23,11 +23,16 @@ def read(text: str, source: str) -> Rules:
         raise BadTree(source, [" ".join(str(fault).split())]) from fault
     if not isinstance(document, dict):
         raise BadTree(source, ["the document is no map"])
-    rules = read_record(Rules, _flat(document, faults), "", faults)
-    if rules is not None:
-        check(rules, faults)
+    flat = _flat(document, faults)
+    rules = read_record(Rules, flat, "", faults)
+    # a document with faults is checked as far as it can be read, so that all are told at once
+    whole = rules or read_record(
+        Rules, {"id": "unread", "version": 1, **_readable(flat)}, "", Faults(), partly=True
+    )
+    if whole is not None:
+        check(whole, faults, _names(flat, "domains"), set(_map(flat.get("classes"))))
     if faults or rules is None:
-        raise BadTree(source, list(faults))
+        raise BadTree(source, [_in_the_document(fault) for fault in faults])
     return rules
 
 
@@ -56,8 +61,29 @@ def _flat(document: dict[Any, Any], faults: Faults) -> dict[Any, Any]:
         if key in ("id", "version"):
             flat[key] = value
         else:
-            faults.add(f"tree.{key}", "is not a key here")
+            faults.add(f"tree.{key}", "is not a key here (id, version)")
     return flat
+
+
+def _in_the_document(fault: str) -> str:
+    """Id and version stand under `tree` there."""
+    return f"tree.{fault}" if fault.startswith(("id ", "version ")) else fault
+
+
+def _readable(flat: dict[Any, Any]) -> dict[Any, Any]:
+    """The sections alone, each empty where it is missing."""
+    return {"domains": [], "classes": {}, "nodes": []} | {
+        key: value for key, value in flat.items() if key not in ("id", "version")
+    }
+
+
+def _names(flat: dict[Any, Any], section: str) -> set[str]:
+    rows = flat.get(section)
+    return {str(_map(row).get("id")) for row in rows} if isinstance(rows, list) else set()
+
+
+def _map(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 class _Loader(yaml.SafeLoader):

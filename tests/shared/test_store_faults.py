@@ -1,6 +1,7 @@
 """The store killed, frozen, full, loading or answering late: silence and refusal are told apart."""
 
 import asyncio
+import contextlib
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -149,7 +150,10 @@ def command(server: ServerProcess, *lines: str) -> None:
 async def stub(answer: Callable[[list[bytes]], object]) -> AsyncIterator[str]:
     """A server that speaks just enough of the protocol; `answer` gives its reply to each command."""
 
+    writers: list[asyncio.StreamWriter] = []
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         while (head := await reader.readline()).startswith(b"*"):
             words = []
             for _ in range(int(head[1:])):
@@ -157,10 +161,13 @@ async def stub(answer: Callable[[list[bytes]], object]) -> AsyncIterator[str]:
                 words.append((await reader.readexactly(size + 2))[:-2])
             reply = answer(words)
             writer.write(reply if isinstance(reply, bytes) else await reply)  # type: ignore[misc]
-        writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
         yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
     finally:
         server.close()
+        for writer in writers:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
