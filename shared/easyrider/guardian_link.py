@@ -225,7 +225,8 @@ class AsyncGuardianLink:
         if self._writer.is_closing():
             raise LinkBroken("closed")
         self._last += 1
-        number, future = self._last, asyncio.get_running_loop().create_future()
+        number = self._last
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._asked[number] = future
         try:
             self._writer.write(frame(Request(id=number, verb=verb, body=body)))

@@ -162,6 +162,10 @@ class Node:
         """Writes side by side, waited for within a deadline, and taken in."""
         outcomes = self.crew.carry_out(orders)
         self.absorb()
+        for uuid, outcome in outcomes.items():
+            if outcome.fault == "no_answer" and uuid in self.views:
+                # The call may come into effect yet: what was read before it proves nothing any more.
+                self.views[uuid].fault = outcome.fault
         return outcomes
 
     def _looked(self, look: Look) -> None:
