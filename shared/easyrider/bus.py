@@ -29,6 +29,7 @@ __all__ = ["Arrival", "Bus", "BusClosed", "BusDown", "BusPort", "BusRefused", "E
 _PING_S = 2
 _PROBE_S = 5.0
 _UNSENT_LIMIT = 1024 * 1024
+_TURNS = 4
 _QUEUE_MESSAGES, _QUEUE_BYTES = 65536, 64 * 1024 * 1024
 
 _unsent = metrics.counter("bus_unsent_total", "Messages that could not leave", ["why"])
@@ -118,7 +119,7 @@ class Bus:
         if ack_s is None:
             await self._send(subject, body, headers)
             return
-        self._refuse_unless_sendable(subject, len(body))
+        await self._refuse_unless_sendable(subject, len(body))
         try:
             answer = await self._client.request(subject, body, timeout=ack_s, headers=headers)
         except (nats.errors.NoRespondersError, nats.errors.TimeoutError) as fault:
@@ -185,14 +186,18 @@ class Bus:
         return next((line for line in self._refusals if f'"{pattern.lower()}"' in line), None)
 
     async def _send(self, subject: str, body: bytes, headers: dict[str, str] | None = None) -> None:
-        self._refuse_unless_sendable(subject, len(body))
+        await self._refuse_unless_sendable(subject, len(body))
         try:
             await self._client.publish(subject, body, headers=headers)
         except (nats.errors.Error, OSError) as fault:
             _unsent.labels("error").inc()
             raise BusDown(subject, str(fault)) from fault
 
-    def _refuse_unless_sendable(self, subject: str, size: int) -> None:
+    async def _refuse_unless_sendable(self, subject: str, size: int) -> None:
+        for _turn in range(_TURNS):  # a burst of ours is no stuck link: let the library hand it to the kernel
+            if self._client.pending_data_size + size <= _UNSENT_LIMIT or not self._client.is_connected:
+                break
+            await asyncio.sleep(0)
         if not self._client.is_connected:
             _unsent.labels("disconnected").inc()
             raise BusDown(subject, "not connected")

@@ -6,9 +6,13 @@ import sys
 import time
 from typing import Any
 
-import structlog
+# structlog's renderer for terminals pulls in rich if it is there: 4 MB that a node agent cannot spare
+_kept_out = sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+import structlog  # noqa: E402
 
-Logger = structlog.typing.FilteringBoundLogger
+if _kept_out is None:
+    del sys.modules["rich"]
+
 _USER_INFO = re.compile(r"(?<=://)[^/@\s\"']+@")
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _allowed_again_s: dict[tuple[int, str], tuple[float, int]] = {}

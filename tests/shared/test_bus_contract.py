@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import msgspec
 import pytest
 
 from easyrider import errors, metrics, subjects
@@ -80,6 +81,18 @@ async def test_only_what_fits_the_pattern_is_heard(bus: BusPort, eventually: Eve
     await eventually(lambda: heard)
 
     assert [message.seq for message in heard] == [3]
+
+
+async def test_a_burst_for_a_thousand_nodes_leaves_in_one_go(bus: BusPort, eventually: Eventually) -> None:
+    heard: list[int] = []
+    await bus.subscribe(subjects.commands_in("r1"), (Hold,), lambda m, _a: heard.append(m.seq))
+
+    for seq in range(1000):
+        message = msgspec.structs.replace(hold(seq), sig=bytes(4000))
+        await bus.publish(subjects.command("r1", f"n{seq}"), message)
+    await eventually(lambda: len(heard) == 1000)
+
+    assert heard == list(range(1000))
 
 
 async def test_async_handlers_are_called_one_after_the_other(bus: BusPort, eventually: Eventually) -> None:
