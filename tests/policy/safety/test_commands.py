@@ -304,3 +304,15 @@ def test_planning_during_a_take_over_goes_by_what_nodes_say():
     site.hear("a", "b")
 
     assert site.control.planned_w(site.now_s).tolist() == [300.0] * 4
+
+
+def test_a_board_newly_heard_and_new_rules_move_no_limit():
+    site = Site().settled()
+    site.answer(site.orders(300, 310, 320, 330))
+
+    site.control = site.control.moved_to(build(rules(3000.0, True), boards()))
+    site.hear("a", "b")
+    orders = site.orders(300, 310, 320, 330, after_s=1.0)
+
+    assert vectors(orders) == {"a": [300.0, 310.0], "b": [320.0, 330.0]}
+    assert (orders.lowers, orders.raises) == (0, 0)

@@ -165,3 +165,32 @@ def test_open_boards_below_a_meter_do_not_block_the_domain_above_it():
 
 def test_every_domain_above_an_unfenced_node_is_blocked_by_its_name():
     assert blocked_above(site(), np.array([False, True]), "unfenced") == {0: "unfenced:b"}
+
+
+def test_a_meter_that_lags_shows_no_load_that_is_not_there():
+    meters = Meters(site())
+    managed = [1000.0 if second < 40 else 9000.0 for second in range(120)]
+
+    for second, watts in enumerate(managed):
+        meters.heard(0, managed[max(0, second - 2)] + 150.0, watts, float(second), 1.0, True)
+
+    assert meters.estimates(119.0).watts[0] == pytest.approx(150.0, abs=1.0)
+
+
+def test_load_that_swings_with_ours_hides_nothing_beside_it():
+    meters = Meters(site())
+
+    for second in range(120):
+        managed_w = 5000.0 + 3000.0 * (-1) ** second
+        meters.heard(0, managed_w + 700.0, managed_w, float(second), 1.0, True)
+
+    assert meters.estimates(119.0).watts[0] == pytest.approx(700.0, abs=700.0 * 0.1)
+
+
+def test_a_slow_meter_is_read_as_it_comes():
+    meters = Meters(site())
+
+    for second in range(0, 600, 60):
+        meters.heard(0, 1400.0, 1000.0, float(second), 60.0, True)
+
+    assert meters.estimates(600.0).watts[0] == 400.0

@@ -106,11 +106,13 @@ class Control:
         """Whether a message of the last orders may still leave: ask before each one."""
         return leader.may_publish(self.lead, self.leases, now_s)
 
-    def moved_to(self, fleet: Fleet) -> "Control":
-        """Everything known, on the fleet of new rules or of boards newly heard."""
-        moved = Control(fleet, self.leases, self.commands.tree, self.commands.region)
+    def moved_to(self, fleet: Fleet, leases: Leases | None = None) -> "Control":
+        """Everything known, on the fleet of new rules or of boards newly heard. `leases`: of the new rules."""
+        moved = Control(fleet, leases or self.leases, self.commands.tree, self.commands.region)
         moved.lead, moved.ledger = self.lead, self.ledger.moved_to(fleet)
+        moved.ledger.leases = moved.leases
         moved.leavings, moved.commands = self.leavings.moved_to(fleet), self.commands.moved_to(fleet)
+        moved.commands.leases = moved.leases
         return moved
 
     def _sums(

@@ -1,11 +1,11 @@
 """Load that no limit of ours holds: what the meter shows above what we manage, or what is declared.
 
-In a domain with a meter it is the 0.99 quantile over 24 h of (meter - managed), never less than at present; the
-quantile is taken over the highest 10 s mean of each minute, so that a meter which lags by a second or two shows
-no load that is not there. A meter older than three of its periods makes it the larger of the declared maximum and
-the highest of 24 h, and justifies no raise. Negative load is 0 and reported. Without a meter it is the declared
-maximum; where there is neither, it is what the domains below say, and boards that nobody limits count device
-maximum and allow no raise.
+In a domain with a meter it is the 0.99 quantile over 24 h of (meter - managed), never less than at present. The
+quantile is taken over the highest 10 s mean of each minute, each held against what was managed up to 3 s before,
+so that a meter which lags shows no load that is not there. A meter older than three of its periods makes it the
+larger of the declared maximum and the highest of 24 h, and justifies no raise. Negative load is 0 and reported.
+Without a meter it is the declared maximum; where there is neither, it is what the domains below say, and boards
+that nobody limits count device maximum and allow no raise.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,13 @@ import numpy as np
 
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 
+Reading = tuple[float, float, float]  # when, meter, managed
+
 DAY_MINUTES = 1440
 MEAN_S = 10.0
+LAG_S = 3.0
+"""A meter shows what was drawn up to so long ago."""
+LAGS_S = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 MINUTE_S = 60.0
 STALE_PERIODS = 3
 SHORT_MINUTES = 60
@@ -24,7 +29,7 @@ SHORT_MINUTES = 60
 
 _CARRIED = (
     *("heard_s", "period_s", "gated", "present_w", "negative_w"),
-    *("_sum_w", "_count", "_since_s", "_minute_w", "_minute_s", "_quantile_w"),
+    *("_since_s", "_minute_w", "_minute_s", "_quantile_w"),
 )
 
 
@@ -82,8 +87,9 @@ class Meters:
         self.gated: Bools = np.zeros(count, dtype=np.bool_)
         self.present_w: Floats = np.full(count, np.nan)  # mean of the last 10 s
         self.negative_w: Floats = np.zeros(count)  # how far below 0 it is now, for the report
-        self._sum_w: Floats = np.zeros(count)
-        self._count = np.zeros(count, dtype=np.int64)
+        self._readings: dict[
+            int, list[Reading]
+        ] = {}  # of the last window and the lag before it, oldest first
         self._since_s: Floats = np.full(count, np.nan)
         self._minute_w: Floats = np.full(count, -np.inf)
         self._minute_s: Floats = np.full(count, np.nan)
@@ -102,8 +108,7 @@ class Meters:
         if np.isnan(self._since_s[domain]):
             self._since_s[domain] = self._minute_s[domain] = now_s
             self.present_w[domain] = difference_w
-        self._sum_w[domain] += difference_w
-        self._count[domain] += 1
+        self._readings.setdefault(domain, []).append((now_s, meter_w, managed_w))
         if now_s - self._since_s[domain] >= MEAN_S:
             self._ten_seconds(domain, now_s)
         if now_s - self._minute_s[domain] >= MINUTE_S:
@@ -144,13 +149,30 @@ class Meters:
                 getattr(moved, column)[row] = getattr(self, column)[before]
             if before in self.minutes:
                 moved.minutes[row] = self.minutes[before]
+            if before in self._readings and (fleet.domain_records[row].meters or not self._ruled(before)):
+                moved._readings[row] = self._readings[before]
+                moved._metered.add(row)
         return moved
 
+    def _ruled(self, domain: int) -> bool:
+        return bool(self.fleet.domain_records[domain].meters)
+
     def _ten_seconds(self, domain: int, now_s: float) -> None:
-        mean_w = self._sum_w[domain] / self._count[domain]
+        """The mean difference, with the meter as late as makes it least: a late meter shows no load of its own."""
+        readings = self._readings[domain] = [
+            r for r in self._readings[domain] if r[0] > now_s - MEAN_S - LAG_S
+        ]
+        meter_w = np.mean([shown_w for at_s, shown_w, _ in readings if at_s > now_s - MEAN_S])
+        managed_w = []
+        for lag_s in LAGS_S:
+            then = [w for at_s, _, w in readings if now_s - MEAN_S < at_s + lag_s <= now_s]
+            reaches = readings[0][0] <= now_s - MEAN_S - lag_s + self.period_s[domain]
+            if then and (reaches or lag_s == 0.0):
+                managed_w.append(np.mean(then))
+        mean_w = float(meter_w - max(managed_w))
         self.present_w[domain] = mean_w
         self._minute_w[domain] = max(self._minute_w[domain], mean_w)
-        self._sum_w[domain], self._count[domain], self._since_s[domain] = 0.0, 0, now_s
+        self._since_s[domain] = now_s
 
     def _minute(self, domain: int, now_s: float) -> None:
         past = self.minutes.setdefault(domain, [])
