@@ -8,7 +8,7 @@ BUSY_PRIORITY = {"normal": {"weight": 1.0, "max_slowdown": 0.20, "flex_tier": 10
 
 
 def rules_of(world: World, *, tree: str, mode: str) -> dict[str, Any]:
-    """The document for a world, every GPU in `mode`; fallbacks share what the tightest planned limit leaves.
+    """The document for a world, every GPU in `mode`, with the device minimum as fallback.
 
     A UPS of n modules plans for the loss of one. Overheads are declared as the node's own.
     """
@@ -42,23 +42,8 @@ def rules_of(world: World, *, tree: str, mode: str) -> dict[str, Any]:
 
 
 def fallback_per_gpu_w(world: World) -> float:
-    """One fallback for every GPU that fits the smallest planned hard limit of every domain, whole watts.
-
-    Never under a device's minimum: a tree that cannot even hold that is refused where it is read.
-    """
-    floor_w = max(world.models[node.model].min_limit_w for node in world.nodes)
-    ceiling_w = min(world.models[node.model].max_limit_w for node in world.nodes)
-    return max(floor_w, min([ceiling_w, *(_share_w(world, d.id) for d in world.domains)]))
-
-
-def _share_w(world: World, domain_id: str) -> float:
-    below = [node for node in world.nodes if domain_id in _ancestors(world, node.domain)]
-    inner = [d for d in world.domains if domain_id in _ancestors(world, d.id)]
-    domain = next(d for d in world.domains if d.id == domain_id)
-    room_w = _planned_hard_w(world, domain_id) - sum(d.fixed_w for d in inner)
-    room_w -= sum(node.overhead_w for node in below)
-    slope_gpus = sum(node.overhead_slope * node.gpus for node in below)
-    return float(room_w // slope_gpus) if slope_gpus else domain.rating_w
+    """The highest device minimum: a fallback counts in the sums at every moment, so a higher one costs room."""
+    return max(world.models[node.model].min_limit_w for node in world.nodes)
 
 
 def _planned_hard_w(world: World, domain_id: str) -> float:
@@ -66,16 +51,6 @@ def _planned_hard_w(world: World, domain_id: str) -> float:
     return (
         domain.hard_limit_w * (domain.modules - 1) / domain.modules if domain.modules else domain.hard_limit_w
     )
-
-
-def _ancestors(world: World, domain_id: str) -> set[str]:
-    parents = {d.id: d.parent for d in world.domains}
-    found: set[str] = set()
-    at: str | None = domain_id
-    while at is not None:
-        found.add(at)
-        at = parents[at]
-    return found
 
 
 def _domain(world: World, domain_id: str) -> dict[str, Any]:
