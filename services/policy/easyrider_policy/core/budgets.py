@@ -16,6 +16,8 @@ Bools = NDArray[np.bool_]
 
 REACTIVE_SHARE = 0.01
 """Of the target, kept free while forecasts are not to be trusted."""
+GRAIN_SHARE = 2e-4
+"""Of the target: budgets are whole steps of it, so that noise of a few watts asks for no new plan."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -45,9 +47,11 @@ def budgets(
     held_back_w = penalty_w + (REACTIVE_SHARE if reactive else 0.0) * situation.target_w
     standing_w = walls.standing_w(situation.unmanaged_target_w)
     others_w = fleet.weights.normal(fleet.overhead_slope * _per_node(layout, likely_w))
+    target_w = situation.target_w - held_back_w - standing_w - others_w
+    step_w = np.maximum(1.0, GRAIN_SHARE * situation.target_w)
     hard_w = situation.hard_w - fleet.margin_w - fleet.worst_fixed_w - situation.unmanaged_hard_w
     return Budgets(
-        target_w=situation.target_w - held_back_w - standing_w - others_w,
+        target_w=np.floor(target_w / step_w) * step_w,
         hard_w=hard_w - fleet.worst_wall_w(could_w),
         held_back_w=held_back_w,
     )

@@ -63,7 +63,7 @@ def alarms(fleet: Fleet, walls: Walls, target_w: Floats, hard_w: Floats, unmanag
         return np.zeros(len(fleet.domains), dtype=np.bool_)
     standing_w = walls.standing_w(unmanaged_w)
     second_w, peak_w = walls.window_w(1) + standing_w, walls.peak_part_w + standing_w
-    return emergency.alarmed(_window(fleet, walls) + standing_w, second_w, peak_w, target_w, hard_w)
+    return emergency.alarmed(walls.target_means_w() + standing_w, second_w, peak_w, target_w, hard_w)
 
 
 def emergencies(
@@ -97,13 +97,3 @@ def _last_below(fleet: Fleet, board_s: Floats) -> Floats:
     np.maximum.at(node_s, fleet.gpu_node, board_s)
     np.maximum.at(latest, links.above, node_s[links.below])
     return latest
-
-
-def _window(fleet: Fleet, walls: Walls) -> Floats:
-    """Mean board part (D,) over each domain's own target window, in whole seconds."""
-    spans = np.array([max(1, round(domain.target_window_s)) for domain in fleet.domain_records])
-    result = np.zeros(len(spans))
-    for span in set(spans.tolist()):
-        mine = spans == span
-        result[mine] = walls.window_w(span)[mine]
-    return result

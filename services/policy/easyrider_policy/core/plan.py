@@ -10,7 +10,8 @@ from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.pacing import Moves, paced
 from easyrider_policy.core.reasons import reasons
 from easyrider_policy.core.records import Decision, Memory, Situation
-from easyrider_policy.core.solve import Solution, solve
+from easyrider_policy.core.solution import Solution
+from easyrider_policy.core.solve import solve
 from easyrider_policy.core.walls import Walls
 from easyrider_policy.core.weights import Loads, loads
 
@@ -37,8 +38,8 @@ def plan(
     urgent = history.emergencies(layout.fleet, walls, situation, memory, lowered_s)
     weighed = _weighed(observation, memory, ours)
     room = budgets(observation, walls, situation, ours, urgent.penalty_w, reactive)
-    warm_own = memory.own_price if memory.loads_layout is layout else None
-    live = solve(observation, weighed, room, ours, layout.controlled, warm_own)
+    before = memory.solution if memory.loads_layout is layout else None
+    live = solve(observation, weighed, room, ours, layout.controlled, before)
     next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing)
     why = reasons(layout, live, live.limit_w, next_w, observation.peaks.known)
     best_w = live.limit_w
@@ -76,7 +77,7 @@ def plan(
             target_w=situation.target_w,
             reactive=reactive,
             doubt_s=doubt_s,
-            own_price=live.allocation.own_price,
+            solution=live,
             loads=weighed,
             loads_layout=layout,
             loads_steered=ours,

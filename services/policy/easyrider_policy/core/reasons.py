@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.headroom import UNBOUND_SHARE
 from easyrider_policy.core.layout import Layout
-from easyrider_policy.core.solve import Solution
+from easyrider_policy.core.solution import Solution
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

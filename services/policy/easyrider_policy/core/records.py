@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.solution import Solution
 from easyrider_policy.core.weights import Loads
 
 Floats = NDArray[np.float64]
@@ -46,7 +47,7 @@ class Memory:
     target_w: Floats | None = None  # (D,) at the last plan
     reactive: bool = True
     doubt_s: float = 0.0  # how long the confidence has spoken against the present `reactive`
-    own_price: Floats | None = None  # (D,) where the next search for prices begins
+    solution: Solution | None = None  # stands while the question stays the same; else its prices are a start
     loads: Loads | None = None
     loads_layout: Layout | None = None
     loads_steered: Bools | None = None

@@ -1,17 +1,16 @@
 """From what was seen to limits: floors, allocation and headroom of the jobs that are ours to steer."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from easyrider_policy.core.allocate import Allocation, allocate
+from easyrider_policy.core.allocate import allocate
 from easyrider_policy.core.budgets import Budgets
-from easyrider_policy.core.floors import Floors, fitted, soft_floors
+from easyrider_policy.core.floors import fitted, soft_floors
 from easyrider_policy.core.headroom import with_headroom
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.problem import Problem
+from easyrider_policy.core.solution import Solution
 from easyrider_policy.core.stalls import CAP_PER_DRAW
 from easyrider_policy.core.weights import Loads
 
@@ -19,17 +18,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Solution:
-    """One sharing of watts; (J,) arrays hold watts per board. `ours` (J,): jobs with a board that is steered."""
-
-    problem: Problem
-    floors: Floors
-    allocation: Allocation
-    limit_w: Floats
-    stalled: Bools
-    ours: Bools
+GRAIN_W = 5.0
 
 
 def solve(
@@ -38,17 +27,27 @@ def solve(
     room: Budgets,
     ours: Bools,
     jobs: Bools,
-    warm_own: Floats | None = None,
+    before: Solution | None = None,
 ) -> Solution:
-    """The best limits for jobs (J,) `jobs` on boards (G,) `ours`, without pacing. `warm_own`: prices
-    of the plan before."""
+    """The best limits for jobs (J,) `jobs` on boards (G,) `ours`, without pacing. `before`: the
+    solution of the plan before on this layout, which stands if nothing was asked anew.
+    """
     problem, least_w, stalled, mine = _problem(observation, weighed, room, ours, jobs)
+    if before is not None and _same(before, problem, stalled, mine):
+        return before
+    asked = problem
     floors = fitted(problem, least_w, room.held_back_w)
     problem = _lowered(problem, floors.watts)
-    allocation = allocate(problem, warm_own)
+    allocation = allocate(problem, None if before is None else before.allocation.own_price)
     limit_w = with_headroom(problem, allocation.watts, observation.layout.max_w, stalled)
     return Solution(
-        problem=problem, floors=floors, allocation=allocation, limit_w=limit_w, stalled=stalled, ours=mine
+        problem=problem,
+        floors=floors,
+        allocation=allocation,
+        limit_w=limit_w,
+        stalled=stalled,
+        ours=mine,
+        asked=asked,
     )
 
 
@@ -58,7 +57,8 @@ def natural_w(observation: Observation) -> tuple[Floats, Floats, Bools]:
     A stalled job is lent from: it counts as its own draw and may reach 1.25 times that.
     """
     layout, peak_w = observation.layout, observation.peaks.peak_w
-    draw_w = observation.draw_w
+    # Upwards in whole steps, so that a few watts of noise ask for no new plan.
+    draw_w = np.ceil(observation.draw_w / GRAIN_W) * GRAIN_W
     stalled = observation.stalls.stalled & np.isfinite(draw_w)
     if not stalled.any():
         return np.maximum(peak_w, layout.min_w), observation.duty.duty, stalled
@@ -66,6 +66,21 @@ def natural_w(observation: Observation) -> tuple[Floats, Floats, Bools]:
     natural = np.where(stalled, np.minimum(lent_w, layout.max_w), np.maximum(peak_w, layout.min_w))
     duty = np.where(stalled, np.where(stalled, draw_w, 1.0) / natural, observation.duty.duty)
     return natural, np.minimum(duty, 1.0), stalled
+
+
+def _same(before: Solution, problem: Problem, stalled: Bools, mine: Bools) -> bool:
+    """Whether this very question was answered by the plan before."""
+    asked = before.asked
+    return (
+        asked.loads is problem.loads
+        and np.array_equal(asked.target_w, problem.target_w)
+        and np.array_equal(asked.hard_w, problem.hard_w)
+        and np.array_equal(asked.peak_w, problem.peak_w)
+        and np.array_equal(asked.busy, problem.busy)
+        and np.array_equal(asked.drawn, problem.drawn)
+        and np.array_equal(before.stalled, stalled)
+        and np.array_equal(before.ours, mine)
+    )
 
 
 def _problem(

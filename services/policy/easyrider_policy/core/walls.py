@@ -42,6 +42,8 @@ class Walls:
         self._at = 0
         self.ring = np.zeros((SECONDS, domains))
         self.filled = 0
+        windows_s = [min(SECONDS, max(1, round(d.target_window_s))) for d in fleet.domain_records]
+        self._windows = [(span, np.array([w == span for w in windows_s])) for span in sorted(set(windows_s))]
         self._sum, self._count = np.zeros(domains), 0
         dense = len(fleet.gpus) * domains <= _DENSE_CELLS
         self._matrix = _matrix(fleet) if dense else None
@@ -118,10 +120,21 @@ class Walls:
         rows = (self.filled - have + np.arange(have)) % SECONDS
         return self.ring[rows]
 
+    def target_means_w(self) -> Floats:
+        """Mean board part (D,) over each domain's own target window, in whole seconds."""
+        if len(self._windows) == 1:
+            return self.window_w(self._windows[0][0])
+        result = np.zeros(len(self.board_part_w))
+        for span, mine in self._windows:
+            result[mine] = self.window_w(span)[mine]
+        return result
+
     def window_w(self, seconds: int) -> Floats:
         """Mean board part (D,) over the newest whole seconds; zero before the first."""
         recent = self.recent(seconds)
-        return recent.mean(axis=0) if len(recent) else np.zeros(len(self.board_part_w))
+        if not len(recent):
+            return np.zeros(len(self.board_part_w))
+        return np.asarray(recent.sum(axis=0) / len(recent), dtype=np.float64)
 
 
 def _matrix(fleet: Fleet) -> Floats:
