@@ -1,6 +1,7 @@
 """A small site whose every part is a process of its own: real servers, the twin, our services, and the referee."""
 
 import json
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,7 @@ from easyrider_twin.programs import Synthetic
 from easyrider_twin.statefile import StateFile, attach, enforced_limits_mw
 from easyrider_twin.world import PDU_CURVE, UPS_CURVE, Domain, Job, Meter, Node, World
 
-MIN_W, MAX_W = 200.0, 700.0
+MIN_W, MAX_W, FALLBACK_W = 200.0, 700.0, 300.0
 METERS = (Meter(id="rack-meter", domain="pdu"), Meter(id="ups-1", domain="ups", kind="ups"))
 
 
@@ -55,12 +56,12 @@ def restless(seed: int, first_s: float, off_s: float, on_s: float) -> Synthetic:
 def small_world(
     *, nodes: int = 2, gpus: int = 2, meters: tuple[Meter, ...] = (), jobs: tuple[Job, ...] | None = None
 ) -> World:
-    """Boards that want half as much again as their PDU gives; its hard limit is its target.
+    """Boards that want more than their PDU gives, whose hard limit is its target; a UPS of five modules above.
 
-    By default node 1 trains all the time, and node 2 leaves its boards for 4 s of every 10.
+    With one module out the UPS carries less than the PDU, and that binds. By default node 1 trains all the time, and node 2 leaves its boards for 4 s of every 10.
     """
     boards, fixed_w, overhead_w = nodes * gpus, 50.0, 200.0 * nodes
-    pdu_w = fixed_w + overhead_w + 1.23 * 430.0 * boards
+    pdu_w = fixed_w + overhead_w + 1.23 * 490.0 * boards
     if jobs is None:
         steady = Job(id="steady", type_key="steady", gpus={"node-1": tuple(range(gpus))}, program=training(1))
         others = {f"node-{k}": tuple(range(gpus)) for k in range(2, nodes + 1)}
@@ -76,9 +77,9 @@ def small_world(
             Domain(
                 id="ups",
                 kind="ups",
-                rating_w=pdu_w * 1.25,
-                hard_limit_w=pdu_w * 1.25,
-                target_w=pdu_w,
+                rating_w=pdu_w * 1.14,
+                hard_limit_w=pdu_w * 1.14,
+                target_w=pdu_w * 1.14,
                 curve=UPS_CURVE,
                 modules=5,
             ),
@@ -96,6 +97,19 @@ def small_world(
         meters=meters,
         jobs=jobs,
     )
+
+
+def calm_world(*, nodes: int = 2, gpus: int = 2) -> World:
+    """One job on every board that draws steadily less than its limits allow: nothing gives a reason to move them."""
+    everywhere = {f"node-{k}": tuple(range(gpus)) for k in range(1, nodes + 1)}
+    program = training(3, plateau_ratio=0.55, communication_share=0.0, period_jitter=0.0)
+    return small_world(
+        nodes=nodes, gpus=gpus, jobs=(Job(id="calm", type_key="calm", gpus=everywhere, program=program),)
+    )
+
+
+LEAN = ("infra-bridge", "forecaster")
+"""What a site can do without where neither meters nor forecasts matter."""
 
 
 @dataclass(slots=True)
@@ -155,6 +169,24 @@ class Site:
         told = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return [line for line in told if line["stamp_ns"] >= since_ns]
 
+    def so_far(self) -> dict[str, Any]:
+        """The referee's word on everything up to now, while it goes on watching."""
+        path, now_s = self.folder.twin / "referee.json", time.time()
+
+        def judged() -> dict[str, Any] | None:
+            # what it calls foreign it has waited for, and a summary is written each second
+            if path.stat().st_mtime < now_s + 0.5:
+                return None
+            found: dict[str, Any] = json.loads(path.read_text())
+            return found
+
+        word: dict[str, Any] = until(judged, 8, "the referee's summary")
+        return word
+
+    def clean_so_far(self) -> None:
+        """Nothing was broken up to now."""
+        assert_clean(self.so_far(), self.findings())
+
     def verdict(self) -> dict[str, Any]:
         """The referee's last word; it is ended."""
         referee = self.stack.children.pop("referee")
@@ -171,14 +203,20 @@ class Site:
     def judged_clean(self) -> dict[str, Any]:
         """The verdict, after asserting that nothing was broken."""
         found = self.verdict()
-        broken = {
-            name: found[name]
-            for name in ("sum_rule_violations", "limit_out_of_range", "late_commands_applied", "trips",
-                         "foreign_writes", "ring_overruns", "journal_malformed")
-            if found[name] != 0
-        }  # fmt: skip
-        assert not broken, (broken, self.findings()[-10:])
+        assert_clean(found, self.findings())
         return found
+
+
+CLEAN = (
+    "sum_rule_violations", "limit_out_of_range", "late_commands_applied", "trips", "foreign_writes", "ring_overruns",
+    "journal_malformed",
+)  # fmt: skip
+
+
+def assert_clean(word: dict[str, Any], findings: list[dict[str, Any]]) -> None:
+    """Nothing that the referee counts is above zero."""
+    broken = {name: word[name] for name in CLEAN if word[name] != 0}
+    assert not broken, (broken, findings[-10:])
 
 
 def lines(path: Path, what: str | None = None, since_ns: int = 0) -> list[dict[str, Any]]:
@@ -214,14 +252,27 @@ def site_up(
         return {name: child for name, child in found.items() if not name.startswith(without)}
 
     def document(*arguments: Any, **named: Any) -> dict[str, Any]:
-        return real_rules(*arguments, **named) | (rules or {})
+        found = real_rules(*arguments, **named) | (rules or {})
+        for node in found["nodes"]:
+            node["fallback_w_per_gpu"] = (
+                FALLBACK_W  # fallbacks count in the sums: low ones leave room to share
+            )
+        return found
 
     with ExitStack() as held:
         held.enter_context(patch.object(stacks, "_children", children if without else real_children))
         held.enter_context(patch.object(stacks, "rules_of", document))
         folder = RunFolder.fresh(root)
         stack = held.enter_context(stack_up(folder, world, mode=mode, say=lambda _step: None, extra=extra))
-        yield Site(stack)
+        try:
+            yield Site(stack)
+        finally:
+            for child in stack.children.values():
+                if child.running():  # leaving in order takes seconds, and has tests of its own
+                    child.signal(signal.SIGKILL)
+            for server in (stack.servers.nats, stack.servers.redis):
+                if server.running:
+                    server.kill()
 
 
 def start_jobs(site: Site, *, verified: bool = True) -> None:
@@ -231,3 +282,18 @@ def start_jobs(site: Site, *, verified: bool = True) -> None:
         until(lambda: journal_count.verified(site.folder.journal), 10, "a verified plan")
     begin_counting(site.stack)
     site.tell_twin("start")
+
+
+def settled(site: Site, within_s: float = 25.0, for_s: float = 3.0) -> dict[str, list[float]]:
+    """Limits once they have been above the minimum and unmoved for a while."""
+    since_s, last_w = time.monotonic(), site.limits_w()
+
+    def still() -> dict[str, list[float]] | None:
+        nonlocal since_s, last_w
+        now_w = site.limits_w()
+        if now_w != last_w or min(min(node) for node in now_w.values()) <= MIN_W:
+            since_s, last_w = time.monotonic(), now_w
+        return now_w if time.monotonic() - since_s >= for_s else None
+
+    found: dict[str, list[float]] = until(still, within_s, "limits that settle")
+    return found

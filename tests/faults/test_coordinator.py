@@ -1,0 +1,202 @@
+"""Coordinators that are killed, frozen and replaced while limits stand: nothing moves that should not."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_bus import Ear, Voice, ear, supply, voice
+from live_site import LEAN, Site, boot_ns, calm_world, holds, lines, settled, site_up, start_jobs, until
+
+from easyrider import subjects
+from easyrider.messages import Hold, LimitAck, NodeState, SetLimits
+from easyrider_cli.process import Child
+
+pytestmark = [pytest.mark.system, pytest.mark.slow]
+
+NODES = ("node-1", "node-2")
+TAKE_OVER_S = 5.7
+LOADED_S = 1.0
+"""What a machine shared with other work may add."""
+FREEZE_S = 20.0
+
+STOPS_ITSELF = """
+import os, pathlib, signal, sys
+from easyrider.messages import SetLimits
+from easyrider_policy import loop
+real = loop.Loop._say
+trigger = pathlib.Path(os.environ["STOP_BEFORE_A_RAISE"])
+async def say(self, subject, command):
+    if trigger.exists() and isinstance(command, SetLimits) and self._raises_now(command):
+        trigger.rename(trigger.with_suffix(".done"))
+        os.kill(os.getpid(), signal.SIGSTOP)
+    self._said = {**getattr(self, "_said", {}), command.node: command}
+    await real(self, subject, command)
+def raises_now(self, command):
+    before = getattr(self, "_said", {}).get(command.node)
+    if not isinstance(before, SetLimits):
+        return False
+    held = {limit.uuid: limit.limit_w for limit in before.limits}
+    return any(limit.limit_w > held[limit.uuid] for limit in command.limits)
+loop.Loop._say, loop.Loop._raises_now = say, raises_now
+from easyrider_policy.__main__ import main
+sys.exit(main())
+"""
+"""A coordinator that freezes itself at the worst moment: between its last question and the publish of a raise."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with site_up(Path(tmp_path_factory.mktemp("c")), calm_world(), without=LEAN) as running:
+        start_jobs(running)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def bus(site: Site) -> Iterator[Ear]:
+    with ear(
+        site.stack.servers, subjects.every("command"), subjects.every("ack"), subjects.every("state")
+    ) as heard:
+        yield heard
+
+
+@pytest.fixture(scope="module")
+def bridge(site: Site) -> Iterator[Voice]:
+    with voice(site.stack.servers, "infra-bridge") as speaking:
+        yield speaking
+
+
+def second(site: Site, name: str, **environ: str) -> Child:
+    """Another coordinator of the same scope, with a folder of its own."""
+    first = site.child("policy")
+    if name not in site.stack.children:
+        own = {
+            "EASYRIDER_POLICY_STATE_DIR": str(site.folder.state(name)),
+            "EASYRIDER_POLICY_HEALTH_FILE": str(site.folder.health(name)),
+            "EASYRIDER_POLICY_INSTANCE": name,
+        }
+        command = [sys.executable, "-c", STOPS_ITSELF] if environ else first.command
+        log = site.folder.log(name)
+        site.stack.children[name] = Child(name, command, log, {**first.environ, **own, **environ})
+    return site.stack.start(name)
+
+
+def commanded(site: Site, bus: Ear, epoch: int, since_s: float) -> float:
+    """Monotonic seconds when the last of all nodes had its first `Hold` of an epoch."""
+
+    def first() -> list[float]:
+        found = [bus.of(Hold, since_s, node=node, epoch=epoch) for node in NODES]
+        return [each[0].at_s for each in found if each]
+
+    until(lambda: len(first()) == len(NODES), TAKE_OVER_S + LOADED_S + 8, f"holds of epoch {epoch}")
+    return max(first())
+
+
+def epoch_now(bus: Ear) -> int:
+    return max(each.message.highest_epoch for each in bus.of(NodeState)[-4:])
+
+
+def contending(site: Site, name: str) -> None:
+    """Wait until a coordinator listens and knows the boards."""
+    until(lambda: site.folder.health(name).exists(), 15, f"{name} to be up")
+    time.sleep(2.5)  # it says nothing while it contends: a heartbeat and two tries
+
+
+def test_a_coordinator_killed_and_started_again_moves_no_limit(site: Site, bus: Ear):
+    before_w = settled(site)
+    epoch, writes = epoch_now(bus), site.writes()
+    since_s = time.monotonic()
+
+    site.child("policy").signal(signal.SIGKILL)
+    until(lambda: not site.child("policy").running(), 5)
+    site.stack.start("policy")
+
+    holds_s = commanded(site, bus, epoch + 1, since_s) - since_s
+    holds(lambda: site.limits_w() == before_w, 5.0, "limits while the new leader may raise nothing")
+    vectors = bus.of(SetLimits, since_s, epoch=epoch + 1)
+    assert vectors, "it grants what stands"
+    assert site.writes() == writes
+    assert holds_s < 8.0, "before a dead-man could act"
+    print(f"\nholds came {holds_s:.2f} s after the kill of a coordinator that was started again")
+    site.clean_so_far()
+
+
+def test_another_coordinator_takes_over_a_killed_one_and_moves_nothing(site: Site, bus: Ear):
+    second(site, "policy-b")
+    contending(site, "policy-b")
+    before_w = settled(site)
+    epoch, writes, since_s = epoch_now(bus), site.writes(), time.monotonic()
+
+    site.child("policy").signal(signal.SIGKILL)
+
+    holds_s = commanded(site, bus, epoch + 1, since_s) - since_s
+    holds(lambda: site.limits_w() == before_w, 5.0, "limits during a change of leader")
+    assert site.writes() == writes
+    assert holds_s <= TAKE_OVER_S + LOADED_S
+    assert all(state.message.stage == 0 for state in bus.of(NodeState, since_s))
+    print(f"\nholds came {holds_s:.2f} s after the kill")
+    site.clean_so_far()
+
+
+def test_a_coordinator_frozen_before_it_publishes_a_raise_wakes_up_fenced(
+    site: Site, bus: Ear, bridge: Voice, tmp_path: Path
+):
+    trigger = tmp_path / "stop"
+    site.child("policy-b").signal(signal.SIGKILL)
+    frozen = second(site, "policy-c", STOP_BEFORE_A_RAISE=str(trigger))
+    started_s = time.monotonic()
+    until(lambda: bus.of(SetLimits, started_s), 20, "the third coordinator to lead")
+    site.stack.start("policy")
+    contending(site, "policy")
+    until(lambda: journalled(site, "verified", "policy-c"), 10)
+    bridge.say(subjects.meter("local", "ups-1"), supply(4, 1))
+    low_w = settled(site)
+    old_epoch, since_s, since_ns = epoch_now(bus), time.monotonic(), boot_ns()
+    trigger.touch()
+
+    bridge.say(subjects.meter("local", "ups-1"), supply(5, 2))  # room again: it wants to raise
+    until(lambda: state_of(frozen.pid) == "T", 10, "the coordinator to stop before its raise")
+    stopped_s = time.monotonic()
+    took_s = commanded(site, bus, old_epoch + 1, since_s) - stopped_s
+    time.sleep(max(0.0, FREEZE_S - (time.monotonic() - stopped_s)))  # the freeze itself
+    known_w, woken_s = site.limits_w(), time.monotonic()
+    frozen.signal(signal.SIGCONT)
+
+    late = until(
+        lambda: bus.of(SetLimits, woken_s, epoch=old_epoch), 5, "the stale raise to be said after all"
+    )
+    refused = until(
+        lambda: [a.message for a in bus.of(LimitAck, woken_s, epoch=old_epoch) if not a.message.accepted], 5
+    )
+    assert {ack.refused for ack in refused} == {"stale_epoch"}
+    assert (late[0].message.epoch, late[0].message.seq) in {(ack.epoch, ack.seq) for ack in refused}
+    written = [line for node in NODES for line in site.guardian_writes(node, since_ns)]
+    woken_ns = boot_ns() - int((time.monotonic() - woken_s) * 1e9)
+    assert not [w for w in written if w["epoch"] == old_epoch and w["stamp_ns"] > woken_ns]
+    assert took_s <= TAKE_OVER_S + LOADED_S
+    until(
+        lambda: not bus.of(SetLimits, time.monotonic() - 2.0, epoch=old_epoch),
+        8,
+        "the woken one to step down",
+    )
+    assert frozen.running(), "it contends again instead of dying"
+    print(f"\nholds came {took_s:.2f} s after the freeze; low {low_w}, when it woke {known_w}")
+    site.clean_so_far()
+
+
+def journalled(site: Site, what: str, name: str) -> list[dict[str, object]]:
+    return lines(site.folder.state(name) / "journal.jsonl", what)
+
+
+def state_of(pid: int) -> str:
+    """The kernel's letter for a process: T is stopped."""
+    return Path(f"/proc/{os.fspath(str(pid))}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def test_the_whole_of_it_broke_no_limit(site: Site):
+    verdict = site.judged_clean()
+
+    assert verdict["limits_changed"] > 0
