@@ -58,7 +58,8 @@ def small_world(
 ) -> World:
     """Boards that want more than their PDU gives, whose hard limit is its target; a UPS of five modules above.
 
-    With one module out the UPS carries less than the PDU, and that binds. By default node 1 trains all the time, and node 2 leaves its boards for 4 s of every 10.
+    With one module out the UPS carries less than the PDU, and that binds. By default node 1 trains all the
+    time, and the others leave their boards for 4 s of every 10.
     """
     boards, fixed_w, overhead_w = nodes * gpus, 50.0, 200.0 * nodes
     pdu_w = fixed_w + overhead_w + 1.23 * 490.0 * boards
