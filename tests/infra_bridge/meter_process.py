@@ -52,7 +52,7 @@ def meter_process() -> Iterator[MeterProcess]:
         yield meter
     finally:
         meter.process.kill()
-        meter.process.wait()
+        meter.process.communicate()
 
 
 class _Server:

@@ -195,7 +195,10 @@ async def test_a_meter_that_refuses_connections_for_a_while_is_read_again_withou
 
 
 async def test_a_scale_fault_makes_power_unknown_and_is_told(nats, tmp_path, meter):
-    async with bridge(nats, tmp_path, entry("m1", meter.port, POWER)) as (ear, _):
+    meter.tell("set", 6, *floats(50.0))
+    with_frequency = [*POWER, {"quantity": "frequency_hz", "address": 6, "type": "float32"}]
+
+    async with bridge(nats, tmp_path, entry("m1", meter.port, with_frequency)) as (ear, _):
         await until(lambda: ear.of("m1"))
 
         meter.tell("set", 0, *floats(200000.0))
