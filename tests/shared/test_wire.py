@@ -229,9 +229,3 @@ def test_what_eats_lesser_decoders_is_refused_in_milliseconds(data: bytes, error
 
     assert took_s < 0.25  # milliseconds on a quiet machine; never the seconds of a runaway decoder
     assert peak < 1_000_000
-
-
-@pytest.mark.parametrize("ttl_s", [0.0, -1.0, 61.0, 1e300])
-def test_a_command_cannot_claim_to_live_for_ever_or_not_at_all(ttl_s: float) -> None:
-    with pytest.raises(errors.WrongField, match="ttl_s"):
-        wire.decode(msgpack.packb(fields_of(HOLD) | {"ttl_s": ttl_s}), (Hold,))

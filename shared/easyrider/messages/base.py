@@ -8,8 +8,6 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 """A whole number that never falls below 0."""
 Watts = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A power or a limit that cannot be negative."""
-Ttl = Annotated[float, msgspec.Meta(ge=0.001, le=60)]
-"""Seconds a command may live; never longer than the second stage of the dead-man."""
 Ratio = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A share."""
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]

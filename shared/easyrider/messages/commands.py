@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from easyrider.messages.base import Count, Message, Name, Record, Ttl, Watts
+from easyrider.messages.base import Count, Message, Name, Record, Watts
 
 
 class GpuLimit(Record, frozen=True):
@@ -25,7 +25,7 @@ class SetLimits(Message, tag="set_limits", frozen=True):
     epoch: Count  # grows with each new leader of the scope
     seq: Count  # grows with each command of that leader
     nonce: Count  # minted by the node once a second
-    ttl_s: Ttl
+    ttl_s: float  # the guardian refuses one above its dead-man, by name
     limits: tuple[GpuLimit, ...]  # every GPU of the node
     sig: bytes = b""  # reserved for a signature
 
@@ -39,7 +39,7 @@ class Hold(Message, tag="hold", frozen=True):
     epoch: Count
     seq: Count
     nonce: Count
-    ttl_s: Ttl
+    ttl_s: float
     sig: bytes = b""
 
 
@@ -52,7 +52,7 @@ class ExitGrant(Message, tag="exit_grant", frozen=True):
     epoch: Count
     seq: Count
     nonce: Count
-    ttl_s: Ttl
+    ttl_s: float
     gpus: tuple[Name, ...] = ()  # empty: every GPU of the node
     sig: bytes = b""
 
