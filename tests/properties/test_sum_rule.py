@@ -1,6 +1,7 @@
 """What nodes really enforce never exceeds a hard limit, whatever the network, the leader and the nodes do."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sites import (
@@ -27,6 +28,7 @@ def test_late_lost_doubled_and_reordered_messages_never_break_a_limit(seed, node
         simulation.run(3.0)
 
 
+@pytest.mark.slow
 @SLOW
 @given(seed=seeds, nodes=st.integers(2, 10), boards=board_counts, slack=slacks)
 def test_nodes_that_fall_silent_and_return_never_break_a_limit(seed, nodes, boards, slack):
@@ -56,6 +58,7 @@ def test_a_lower_that_takes_no_effect_holds_back_the_raises_it_was_to_make_room_
         simulation.run(4.0)
 
 
+@pytest.mark.slow
 @SLOW
 @given(seed=seeds, nodes=st.integers(2, 8), boards=board_counts, rough=roughness, slack=slacks)
 def test_changes_of_leader_with_frozen_ones_that_wake_never_break_a_limit(seed, nodes, boards, rough, slack):
@@ -127,14 +130,9 @@ def test_a_host_without_boot_guard_has_its_maximum_reserved_before_it_can_come_u
     hard_w, real_w = simulation.hard_w, simulation.real_w()
     lowest_w = np.array([real_w[d] for d in simulation.fleet.domains])
     over = lowest_w > hard_w + 1e-3
-    at_least = {
-        board: w
-        for m in simulation.machines.values()
-        if m is not first
-        for board, w in enumerate(m.enforced_w)
-    }
+    others_w = [w for m in simulation.machines.values() if m is not first for w in m.enforced_w]
     if over.any():  # then nothing was left to lower
-        assert all(w <= 200.0 + 1e-6 for w in at_least.values())
+        assert max(others_w) <= 200.0 + 1e-6
 
 
 @FEWER
