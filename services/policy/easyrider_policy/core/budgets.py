@@ -62,7 +62,7 @@ def _likely_w(observation: Observation, layout: Layout, counted_w: Floats) -> Fl
     likely_w = observation.gpu_w
     if layout.job_count:
         in_job = layout.job_of >= 0
-        likely_w = np.where(in_job, np.fmax(likely_w, observation.peaks.peak_w[layout.job_of]), likely_w)
+        likely_w = np.where(in_job, np.fmax(likely_w, observation.peak_w[layout.job_of]), likely_w)
     unread = ~(observation.unread_s <= UNREAD_S)
     return np.where(unread, counted_w, likely_w)
 

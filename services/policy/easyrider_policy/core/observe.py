@@ -48,6 +48,9 @@ class Observation:
         self.limit_w = np.full(boards, np.nan)
         self.still_s = np.zeros(boards)  # how long each limit has stood still
         self.samples = 0
+        self.ahead_w = np.full(jobs, np.nan)  # higher peaks that a forecast announces
+        self.ahead_until_s = np.full(jobs, -np.inf)
+        self.job_rows = {job.id: row for row, job in enumerate(layout.jobs)}
         self._second = np.zeros((_SECOND, jobs))
 
     def add(self, now_s: float, mean_w: Floats, limit_w: Floats, capped: Bools | None = None) -> Ints:
@@ -60,6 +63,7 @@ class Observation:
         self._note_boards(mean_w, limit_w, span_s)
         if not layout.job_count:
             return np.zeros(0, dtype=np.int64)
+        self.ahead_w[self.ahead_until_s < now_s] = np.nan
         sample_w = self._per_job(mean_w)
         cap_w = self._job_limit(limit_w)
         near = HIDING_SHARE * cap_w
@@ -79,6 +83,16 @@ class Observation:
         for job in woken:
             self.duty.reset(int(job))
         return woken
+
+    @property
+    def peak_w(self) -> Floats:
+        """Watts per board (J,) that each job may reach: seen, told, or announced."""
+        return np.asarray(np.fmax(self.peaks.peak_w, self.ahead_w), dtype=np.float64)
+
+    def expect(self, job: int, peak_w: float, until_s: float) -> None:
+        """A forecast announces a higher peak; it counts until then."""
+        self.ahead_w[job] = min(peak_w, float(self.layout.max_w[job]))
+        self.ahead_until_s[job] = until_s
 
     def believed_w(self, mean_w: Floats) -> Floats:
         """Means (k, G) for sums: a missing cell is the last good value for 3 s, then the limit, then the maximum."""
@@ -136,10 +150,11 @@ class Observation:
         return np.where(read >= layout.gpu_count / 2, sums / np.maximum(read, 1.0), np.nan)
 
     def _job_limit(self, limit_w: Floats) -> Floats:
+        """The lowest limit among the boards of each job (J,): it sets the pace of all."""
         layout = self.layout
         seats = limit_w[layout.seat]
         known = np.where(np.isnan(seats), layout.fleet.max_w[layout.seat], seats)
-        return np.asarray(np.add.reduceat(known, layout.job_start) / layout.gpu_count, dtype=np.float64)
+        return np.asarray(np.minimum.reduceat(known, layout.job_start), dtype=np.float64)
 
     def _learn_overshoot(self, mean_w: Floats, hidden: Bools, span_s: float) -> None:
         held: Bools = np.asarray(hidden.all(axis=0), dtype=np.bool_)

@@ -73,8 +73,7 @@ class Peaks:
         self.peak_w = np.where(moved, wanted, self.peak_w)
         self.known |= believed
 
-    def expect(self, job: int, peak_w: float) -> None:
-        """A forecast says so: a peak ahead above the known one, or one in place of the nameplate."""
-        if not self.known[job] or peak_w > self.peak_w[job]:
-            self.peak_w[job] = min(peak_w, float(self.nameplate_w[job]))
-            self.known[job] = True
+    def tell(self, job: int, peak_w: float) -> None:
+        """A peak from elsewhere in place of the nameplate; what is seen free will correct it."""
+        self.peak_w[job] = min(peak_w, float(self.nameplate_w[job]))
+        self.known[job] = True

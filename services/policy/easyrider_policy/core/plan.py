@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from easyrider.tree import Pacing
 from easyrider_policy.core import curves, history
 from easyrider_policy.core.budgets import budgets
+from easyrider_policy.core.ceilings import ceilings
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.pacing import Moves, paced
 from easyrider_policy.core.reasons import reasons
@@ -39,7 +40,8 @@ def plan(
     weighed = _weighed(observation, memory, ours)
     room = budgets(observation, walls, situation, ours, urgent.penalty_w, reactive)
     before = memory.solution if memory.loads_layout is layout else None
-    live = solve(observation, weighed, room, ours, layout.controlled, before)
+    held_w = ceilings(observation, situation, changed_s, ours)
+    live = solve(observation, weighed, room, ours, layout.controlled, before, held_w)
     next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing)
     why = reasons(layout, live, live.limit_w, next_w, observation.peaks.known)
     best_w = live.limit_w
@@ -54,7 +56,7 @@ def plan(
         wanted_w=wanted_w,
         job_limit_w=next_w,
         best_w=best_w,
-        demand_w=observation.peaks.peak_w,
+        demand_w=observation.peak_w,
         slowdown=_slowdown(live, next_w),
         stalled=observation.stalls.stalled.copy(),
         reasons=why,

@@ -18,7 +18,10 @@ PACED_SHARE = 0.01
 def reasons(
     layout: Layout, solution: Solution, best_w: Floats, next_w: Floats, known: Bools
 ) -> tuple[str, ...]:
-    """(J,) of natural, start, stalled, floor, pacing, not_ours, target:<domain>, hard:<domain>, infeasible:<domain>."""
+    """(J,) of natural, held, start, stalled, floor, pacing, not_ours, or <kind>:<domain>.
+
+    Kinds are target, hard and infeasible.
+    """
     if not layout.job_count:
         return ()
     problem, allocation = solution.problem, solution.allocation
@@ -29,6 +32,7 @@ def reasons(
     free = allocation.watts >= UNBOUND_SHARE * problem.top_w
     told[free] = "natural"
     told[free & ~known] = "start"
+    told[free & (problem.top_w < UNBOUND_SHARE * problem.peak_w)] = "held"  # by something else
     at_floor = ~free & ~solution.floors.yielded & (allocation.watts <= problem.floor_w + 0.5)
     told[at_floor] = "floor"
     told[solution.stalled] = "stalled"

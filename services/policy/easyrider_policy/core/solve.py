@@ -28,11 +28,13 @@ def solve(
     ours: Bools,
     jobs: Bools,
     before: Solution | None = None,
+    ceiling_w: Floats | None = None,
 ) -> Solution:
     """The best limits for jobs (J,) `jobs` on boards (G,) `ours`, without pacing. `before`: the
-    solution of the plan before on this layout, which stands if nothing was asked anew.
+    solution of the plan before on this layout, which stands if nothing was asked anew. `ceiling_w`
+    (J,): what others let a job have at most.
     """
-    problem, least_w, stalled, mine = _problem(observation, weighed, room, ours, jobs)
+    problem, least_w, stalled, mine = _problem(observation, weighed, room, ours, jobs, ceiling_w)
     if before is not None and _same(before, problem, stalled, mine):
         return before
     asked = problem
@@ -56,7 +58,7 @@ def natural_w(observation: Observation) -> tuple[Floats, Floats, Bools]:
 
     A stalled job is lent from: it counts as its own draw and may reach 1.25 times that.
     """
-    layout, peak_w = observation.layout, observation.peaks.peak_w
+    layout, peak_w = observation.layout, observation.peak_w
     # Upwards in whole steps, so that a few watts of noise ask for no new plan.
     draw_w = np.ceil(observation.draw_w / GRAIN_W) * GRAIN_W
     stalled = observation.stalls.stalled & np.isfinite(draw_w)
@@ -76,6 +78,7 @@ def _same(before: Solution, problem: Problem, stalled: Bools, mine: Bools) -> bo
         and np.array_equal(asked.target_w, problem.target_w)
         and np.array_equal(asked.hard_w, problem.hard_w)
         and np.array_equal(asked.peak_w, problem.peak_w)
+        and np.array_equal(asked.top_w, problem.top_w)
         and np.array_equal(asked.busy, problem.busy)
         and np.array_equal(asked.drawn, problem.drawn)
         and np.array_equal(before.stalled, stalled)
@@ -84,7 +87,12 @@ def _same(before: Solution, problem: Problem, stalled: Bools, mine: Bools) -> bo
 
 
 def _problem(
-    observation: Observation, weighed: Loads, room: Budgets, ours: Bools, jobs: Bools
+    observation: Observation,
+    weighed: Loads,
+    room: Budgets,
+    ours: Bools,
+    jobs: Bools,
+    ceiling_w: Floats | None,
 ) -> tuple[Problem, Floats, Bools, Bools]:
     layout = observation.layout
     natural, duty, stalled = natural_w(observation)
@@ -94,6 +102,8 @@ def _problem(
     else:
         mine, fallback_w = np.zeros(0, dtype=np.bool_), np.zeros(0)
     top_w = np.clip(natural, layout.min_w, layout.max_w)
+    if ceiling_w is not None:
+        top_w = np.maximum(np.minimum(top_w, ceiling_w), layout.min_w)
     floor_w = np.minimum(soft_floors(layout, natural, observation.busy.classes), top_w)
     floor_w = np.where(stalled, top_w, floor_w)
     least_w = np.where(stalled, top_w, np.minimum(layout.min_w, top_w))
