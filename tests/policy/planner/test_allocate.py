@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from easyrider.tree import Domain, Node, NodeClass, Rules
+from easyrider.tree import Domain, Feeds, Node, NodeClass, Rules
 from easyrider_policy.core import curves
 from easyrider_policy.core.allocate import allocate
 from easyrider_policy.core.fleet import Board, build
@@ -19,15 +19,19 @@ seeds = st.integers(0, 100_000)
 
 
 def question(seed, squeeze=None, scattered=True):
-    """A random tree of two to four levels with jobs on it, some across domains; wall-watt budgets."""
+    """A random tree with jobs on it, some across domains; one in three has racks on two feeds. Wall-watt budgets."""
     rng = np.random.default_rng(seed)
     racks, per_rack = int(rng.integers(1, 7)), int(rng.integers(1, 5))
     domains = [Domain(id="site", kind="site", rating_w=1e9)]
     rows = int(rng.integers(1, 4))
     domains += [Domain(id=f"row{i}", kind="row", parent="site", rating_w=1e9) for i in range(rows)]
-    domains += [
-        Domain(id=f"rack{i}", kind="rack", parent=f"row{i % rows}", rating_w=1e9) for i in range(racks)
-    ]
+    fed_twice = rows > 1 and seed % 3 == 0
+    for i in range(racks):
+        feeds = (
+            Feeds(A=f"row{i % rows}", B=f"row{(i + 1) % rows}") if fed_twice and rng.random() < 0.7 else None
+        )
+        parent = None if feeds else f"row{i % rows}"
+        domains.append(Domain(id=f"rack{i}", kind="rack", parent=parent, feeds=feeds, rating_w=1e9))
     nodes = tuple(
         Node(
             id=f"n{i}", domain=f"rack{i // per_rack}", node_class=str(rng.integers(2)), fallback_w_per_gpu=200
