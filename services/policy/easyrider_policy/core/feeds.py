@@ -49,7 +49,8 @@ class Weights:
 
     def nodes_below(self, domain: int) -> Ints:
         """Rows of every node below a domain."""
-        return self.of_nodes.below[self.of_nodes.above == domain]
+        found: Ints = self.of_nodes.below[self.of_nodes.above == domain]
+        return found
 
     def any_node(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which domains have a marked node below."""
@@ -79,7 +80,9 @@ class Weights:
         return table
 
     def _sum(self, links: Links, share: Floats, watts: Floats) -> Floats:
-        return np.bincount(links.above, weights=share * watts[links.below], minlength=self.domain_count)
+        # An empty bincount may come as integers.
+        total = np.bincount(links.above, weights=share * watts[links.below], minlength=self.domain_count)
+        return total.astype(np.float64, copy=False)
 
 
 def weights(
@@ -98,12 +101,13 @@ Climb = tuple[list[int], list[float], list[float]]
 
 def _links(climbs: Sequence[Climb], starts: Ints) -> Links:
     sizes = [len(climbs[start][0]) for start in starts]
-    columns = [
-        np.array([cell for start in starts for cell in climbs[start][column]], dtype=kind)
-        for column, kind in ((0, np.int64), (1, np.float64), (2, np.float64))
-    ]
     below = np.repeat(np.arange(len(starts), dtype=np.int64), sizes)
-    return Links(above=columns[0], below=below, normal=columns[1], worst=columns[2])
+    return Links(
+        above=np.array([cell for start in starts for cell in climbs[start][0]], dtype=np.int64),
+        below=below,
+        normal=np.array([cell for start in starts for cell in climbs[start][1]], dtype=np.float64),
+        worst=np.array([cell for start in starts for cell in climbs[start][2]], dtype=np.float64),
+    )
 
 
 def _climb(start: int, parents: Sequence[Sequence[int]], lost: frozenset[int]) -> Climb:

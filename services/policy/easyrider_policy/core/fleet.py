@@ -193,7 +193,8 @@ def _parents_first(rules: Rules) -> list[Domain]:
 def _unheard(classes: Sequence[NodeClass], heard: Ints) -> Floats:
     """Boards that the class declares and nobody has reported: they count, since unknown is never zero."""
     declared = np.array([c.gpu_count or 0 for c in classes], dtype=np.int64)
-    return np.maximum(0, declared - heard).astype(np.float64)
+    left: Floats = np.maximum(0, declared - heard).astype(np.float64)
+    return left
 
 
 def _unknown(nodes: Sequence[Node], classes: Sequence[NodeClass], heard: Ints) -> Bools:

@@ -54,7 +54,8 @@ class Estimates:
         """Unmanaged load everywhere, boards outside `managed` (G,) included."""
         outside_w = np.where(managed, 0.0, fleet.max_w) * fleet.overhead_slope[fleet.gpu_node]
         node_w = np.bincount(fleet.gpu_node, weights=outside_w, minlength=len(fleet.nodes))
-        watts = np.bincount(fleet.node_domain, weights=node_w, minlength=len(fleet.domains))
+        here_w = np.bincount(fleet.node_domain, weights=node_w, minlength=len(fleet.domains))
+        watts: Floats = here_w.astype(np.float64)
         if not watts.any() and np.isnan(self.watts).all():
             return Load(watts, dict(self.reasons))
         feeds = {p for parents in fleet.parents if len(parents) > 1 for p in parents}
