@@ -6,6 +6,7 @@ import sys
 
 from easyrider import log, subjects
 from easyrider.bus import Bus
+from easyrider.bus_port import BusRefused
 from easyrider.life import Life
 from easyrider.messages import (
     JobEvent,
@@ -29,6 +30,14 @@ from easyrider_policy.picture import Picture
 from easyrider_policy.rulebook import first_rules, reseed
 
 STALE_S = 3.0
+
+
+async def keep_events(bus: Bus) -> None:
+    """Have the stream of integration events made; without one they are said and not kept."""
+    try:
+        await bus.keep_events()
+    except BusRefused as fault:
+        log.get("policy").warning("events are not kept", fault=str(fault))
 
 
 async def start(config: Config, life: Life) -> None:
@@ -67,6 +76,7 @@ async def start(config: Config, life: Life) -> None:
         await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
         await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast)
+        life.spawn("event stream", keep_events(command_bus))
         leadership = Leadership(store, picture, config.tree, region, owner, clocks.now_s)
         life.watch("loop", lambda: clocks.now_s() - loop.looked_s, STALE_S)
         life.watch("states", lambda: clocks.now_s() - desk.states_s, STALE_S)

@@ -50,6 +50,7 @@ class Coordinator:
     def look(self, now_s: float) -> Look:
         """Everything that is due at this moment."""
         picture = self.picture
+        picture.forget_unsaid(now_s)
         if picture.follow():
             self.urge("job")
             if self.decision is not None and len(self.decision.wanted_w) != len(picture.fleet.gpus):
@@ -123,6 +124,7 @@ class Coordinator:
         reach = (now_s - ledger.roll.nonce_s < picture.rules.leases.ttl_s) & ~safety.leavings.away()
         steered = picture.managed & picture.fleet.settable & ~ledger.stuck & reach[picture.fleet.gpu_node]
         steered &= ~safety.leavings.gone(picture.managed)
+        steered &= ~safety.leavings.asking(now_s)[picture.fleet.gpu_node]
         sums = safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
         return Situation(
             now_s=now_s,

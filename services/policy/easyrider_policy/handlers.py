@@ -111,7 +111,9 @@ class Desk:
         gpu_w = picture.observation.gpu_w
         if gpu_w.size == 0 or np.isnan(gpu_w).any():
             return
-        managed_w = picture.fleet.wall_w(gpu_w)[domain] + picture.fleet.fixed_w[domain]
+        # What nobody limits is load that no limit of ours holds: it stays in the difference.
+        ours_w = picture.fleet.wall_w(np.where(picture.managed, gpu_w, 0.0))
+        managed_w = ours_w[domain] + picture.fleet.fixed_w[domain]
         picture.meters.heard(
             domain, reading.power_w, float(managed_w), now_s, reading.period_s, reading.gated
         )

@@ -8,7 +8,7 @@ import msgspec
 
 from easyrider import log, metrics, subjects
 from easyrider.bus_port import BusDown, BusPort
-from easyrider.messages import SetLimits
+from easyrider.messages import ExitGrant, SetLimits
 from easyrider.store_port import StorePort, StoreRefused, StoreSilent
 from easyrider_policy.adapters.journal import Journal, JournalBroken
 from easyrider_policy.coordinator import Coordinator, Look
@@ -95,9 +95,11 @@ class Loop:
         safety = self._coordinator.picture.safety
         if not safety.may_publish(self._clocks.now_s()) or command.epoch != safety.lead.epoch:
             return False
-        return not (self._coordinator.lower_only and isinstance(command, SetLimits) and self._raises(command))
+        return not (self._coordinator.lower_only and self._raises(command))
 
-    def _raises(self, command: SetLimits) -> bool:
+    def _raises(self, command: Command) -> bool:
+        if not isinstance(command, SetLimits):
+            return isinstance(command, ExitGrant)  # a restore is a raise
         ledger = self._coordinator.picture.safety.ledger
         for limit in command.limits:
             row = ledger.fleet.gpu_index.get(limit.uuid)

@@ -125,6 +125,10 @@ class Picture:
         self.boards_moved = self.jobs_moved = False
         return True
 
+    def forget_unsaid(self, now_s: float) -> None:
+        """Drop jobs that nodes which talk no longer say."""
+        self.jobs_moved |= self.jobs.forget_unsaid(self.frames_s, now_s)
+
     def accept(self, rules: Rules) -> None:
         """New rules; everything known of boards, jobs and meters stays."""
         self.rules = rules
@@ -133,7 +137,7 @@ class Picture:
     def _move_to(self, fleet: Fleet) -> None:
         before = self.fleet
         self.fleet = fleet
-        self.safety = self.safety.moved_to(fleet)
+        self.safety = self.safety.moved_to(fleet, self.rules.leases)
         self.meters = self.meters.moved_to(fleet)
         self.facility = self.facility.carried(fleet)
         self.walls = Walls(fleet)
