@@ -63,11 +63,21 @@ def test_the_average_field_rises_in_a_second_and_the_instant_field_at_once() -> 
 
 def test_each_board_has_its_own_gain() -> None:
     rig = Rig(STEADY)
-    last = rig.run(6.0)[-1]
+    plateau = rig.run(26.0)[round(6.0 / STEP_S) :]
 
-    gain = last["average"] / last["true"]
-    assert gain == pytest.approx(rig.sensors.gain, rel=1e-6)
+    gain = np.mean([row["average"] / row["true"] for row in plateau], axis=0)
+    assert gain == pytest.approx(rig.sensors.gain, rel=0.001)
     assert gain.std() > 0.005
+
+
+def test_a_reading_under_load_flickers_and_never_repeats_itself_for_a_second() -> None:
+    rig = Rig(STEADY)
+    plateau = np.array([row["average"] for row in rig.run(16.0)[round(6.0 / STEP_S) :]])
+
+    spread = plateau.std(axis=0) / plateau.mean(axis=0)
+    assert (spread > 0.002).all()
+    assert (spread < 0.006).all()
+    assert (np.ptp(plateau[-round(1.0 / STEP_S) :], axis=0) > 0).all()
 
 
 def test_readings_change_about_every_100_ms_and_not_all_at_once() -> None:
