@@ -1,6 +1,6 @@
 """One look at everything: gather samples, plan if it is time, compose what may leave now. No clock, no client."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from easyrider_policy.picture import Picture
 SAMPLE_S = 0.1
 URGENT_S = 0.2
 """Between two plans that an alarm asks for."""
+JOBS_TOLD_S = 11.0
+"""Telemetry says each running job again every 10 s: until then a board in no known job is not known to be idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,7 @@ class Coordinator:
         self.decision: Decision | None = None
         self.lower_only = False  # the journal cannot be written: nothing may rise
         self._causes: list[str] = []
+        self._began_s: float | None = None
         self._planned_s = self._sampled_s = self._metered_s = -1e18
         self._meter_w: Floats = np.full(len(picture.fleet.domains), np.nan)
 
@@ -50,6 +53,7 @@ class Coordinator:
     def look(self, now_s: float) -> Look:
         """Everything that is due at this moment."""
         picture = self.picture
+        self._began_s = now_s if self._began_s is None else self._began_s
         picture.forget_unsaid(now_s)
         if picture.follow():
             self.urge("job")
@@ -111,9 +115,24 @@ class Coordinator:
         self._planned_s = now_s
         situation = self._situation(now_s, estimates)
         rules = picture.rules
-        self.decision = plan(picture.observation, picture.walls, situation, picture.memory, rules.pacing)
+        decision = plan(picture.observation, picture.walls, situation, picture.memory, rules.pacing)
+        self.decision = replace(decision, wanted_w=self._patient_w(now_s, decision, estimates))
         picture.memory = self.decision.memory
         return cause
+
+    def _patient_w(self, now_s: float, decision: Decision, estimates: Estimates) -> Floats:
+        """(G,) what is wanted; boards that another leader limited hold while their jobs may not be known yet.
+
+        Only where all limits hold: a restart moves nothing, an overload does not wait for it.
+        """
+        if self._began_s is None or now_s - self._began_s >= JOBS_TOLD_S:
+            return decision.wanted_w
+        picture, fleet = self.picture, self.picture.fleet
+        sums = picture.safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
+        tight = (sums.room_w < -1e-6) | decision.alarm
+        calm = np.array([not tight[fleet.ancestors(node)].any() for node in range(len(fleet.nodes))])
+        unknown = (picture.observation.layout.job_of < 0) & picture.safety.ledger.told
+        return np.where(unknown & calm[fleet.gpu_node], np.nan, decision.wanted_w)
 
     def _situation(self, now_s: float, estimates: Estimates) -> Situation:
         """What the planner is told of limits, and of what cannot be steered now."""
