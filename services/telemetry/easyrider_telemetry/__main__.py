@@ -48,7 +48,6 @@ async def start(config: Config, life: Life) -> None:
         life.on_stop(sampler.stop)
         life.on_stop(driver.stop)
         driver.start()
-        life.spawn("each second", _repeat(desk.each_second))
         if config.jobs_file is not None:
             source, watch = JobsFile(config.jobs_file), JobWatch(config.region, config.node, boot_id)
             life.spawn("jobs", _repeat(lambda: desk.on_jobs(watch, source)))

@@ -124,18 +124,18 @@ class Desk:
         """Looks of one tick, or of one board alone."""
         self._looks += len(row.fast)
         self._slow_looks += len(row.slow)
-        for slot, slow in row.slow:
+        for slot, slow in row.slow.items():
             self.roster.desks[slot].slow(slow)
         if row.alone:
             self._pending.update(row.fast)
             return
         self._expect_row()
-        looks = dict(row.fast)
+        looks = row.fast
         if self._pending:
             looks = self._pending | looks
             self._pending = {}
         now_ns = time.monotonic_ns()
-        read_ns = row.fast[-1][1].mono_ns if row.fast else now_ns
+        read_ns = max((look.mono_ns for look in row.fast.values()), default=now_ns)
         cells = [desk.look(looks.get(slot), read_ns) for slot, desk in enumerate(self.roster.desks)]
         if not all(cell[1] and cell[3] for cell in cells):
             self._valid_ns = read_ns
@@ -151,8 +151,7 @@ class Desk:
         slow = None
         if self._frames % self._slow_every == 0:
             slow = [desk.slow_cells(now_ns) for desk in self.roster.desks]
-            self._host = self._host_reader.read()
-            self._note_pace()
+            self._each_second()
         self._frames += 1
         frame = self._builder.build(time.time_ns(), slow, self.roster.rejected, self._host)
         self._say(self._frame_subject, frame)
@@ -187,8 +186,10 @@ class Desk:
             self._log.debug("a board is slow and is read apart", gpu=self.roster.uuids[slot])
         self._overdue = self._loop.call_later(_CHECK_AGAIN_S, self._on_overdue)
 
-    def each_second(self) -> float:
-        """States of boards, told when they change, and metrics. Seconds until this should be called again."""
+    def _each_second(self) -> None:
+        """The host's load, and states of boards, told when they change."""
+        self._host = self._host_reader.read()
+        self._note_pace()
         outstanding, apart = self._sampler.outstanding_s(time.monotonic_ns()), self._sampler.apart()
         for slot, desk in enumerate(self.roster.desks):
             state = "ok"
@@ -207,7 +208,6 @@ class Desk:
         if self._seconds % _MEASURE_EVERY_S == 0:
             self._measure()
         self._seconds += 1
-        return 1.0
 
     def _measure(self) -> None:
         _late.set(self._sampler.late_ticks)

@@ -6,9 +6,9 @@ allocated once: at 10 Hz the binding's wrappers and their exceptions would cost 
 
 import ctypes
 import struct
-import time
 from collections.abc import Callable
 from functools import partial
+from time import monotonic_ns
 from typing import Any
 
 import pynvml
@@ -27,7 +27,9 @@ _FIELDS = (
     pynvml.NVML_FI_DEV_POWER_CURRENT_LIMIT,
 )
 _ENTRY = "8xQ8xIIQ"  # of a field's 40 bytes: time stamp, type, return code, value
+_USUAL = "8xQ8xQQ8xQ8xQQ24xQQ"  # the same, with type and return code as one number; a limit needs no stamp
 _UINT, _ULONGLONG = 1, 3
+"""NVML's types; read as one number with a return code of 0 after it."""
 _FIRST_UINT_MARKER, _FIRST_ULONGLONG_MARKER = 0x7FFFFFF0, 0x7FFFFFFFFFFFFFF0
 """Below these no value of the type is a marker: the usual reading needs no closer look."""
 _WINDOWED_SINCE = 7
@@ -42,19 +44,26 @@ _LACKING = (
 
 
 class _Call:
-    """One function of the library: `ask()` gives NVML's code and leaves the answer in `result`."""
+    """One function of the library: `ask()` gives NVML's code and leaves the answer in `result`.
+
+    The function object is ours, not the binding's own, so that the prototype set here changes nothing for others.
+    Arguments are plain numbers: a pointer object is converted anew at every call.
+    """
 
     __slots__ = ("ask", "is_there", "result")
 
-    def __init__(self, name: str, result: Any, *arguments: Any) -> None:
+    def __init__(self, name: str, result: Any, handle: Any, *numbers: int) -> None:
         self.result = result
         self.ask: Callable[[], int]
         try:
-            function = pynvml._nvmlGetFunctionPointer(name)
+            pynvml._nvmlGetFunctionPointer(name)
         except pynvml.NVMLError:
             self.is_there, self.ask = False, _not_there
-        else:
-            self.is_there, self.ask = True, partial(function, *arguments, ctypes.byref(result))
+            return
+        function = pynvml.nvmlLib[name]
+        function.argtypes = [ctypes.c_void_p, *(ctypes.c_uint for _ in numbers), ctypes.c_void_p]
+        address = ctypes.cast(handle, ctypes.c_void_p).value
+        self.is_there, self.ask = True, partial(function, address, *numbers, ctypes.addressof(result))
 
 
 def _not_there() -> int:
@@ -72,16 +81,16 @@ class BoardReader:
         self._values = (pynvml.c_nvmlFieldValue_t * len(_FIELDS))()
         for entry, field in zip(self._values, _FIELDS, strict=True):
             entry.fieldId = field
+        self._usual = partial(struct.Struct("=" + _USUAL).unpack_from, self._values)
         self._unpack = struct.Struct("=" + _ENTRY * len(_FIELDS)).unpack_from
-        count = ctypes.c_int(len(_FIELDS))
-        self._fields = _Call("nvmlDeviceGetFieldValues", self._values, handle, count)
+        self._fields = _Call("nvmlDeviceGetFieldValues", self._values, handle, len(_FIELDS))
         self._ask_fields = self._fields.ask
         self._power = _Call("nvmlDeviceGetPowerUsage", ctypes.c_uint(), handle)
         self._energy = _Call("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong(), handle)
         self._limit = _Call("nvmlDeviceGetEnforcedPowerLimit", ctypes.c_uint(), handle)
-        self._temperature = _Call("nvmlDeviceGetTemperature", ctypes.c_uint(), handle, ctypes.c_uint(0))
+        self._temperature = _Call("nvmlDeviceGetTemperature", ctypes.c_uint(), handle, 0)
         self._utilisation = _Call("nvmlDeviceGetUtilizationRates", pynvml.c_nvmlUtilization_t(), handle)
-        sm, memory = ctypes.c_uint(pynvml.NVML_CLOCK_SM), ctypes.c_uint(pynvml.NVML_CLOCK_MEM)
+        sm, memory = pynvml.NVML_CLOCK_SM, pynvml.NVML_CLOCK_MEM
         self._sm_clock = _Call("nvmlDeviceGetClockInfo", ctypes.c_uint(), handle, sm)
         self._mem_clock = _Call("nvmlDeviceGetClockInfo", ctypes.c_uint(), handle, memory)
         self._reasons = _Call("nvmlDeviceGetCurrentClocksEventReasons", ctypes.c_ulonglong(), handle)
@@ -126,10 +135,19 @@ class BoardReader:
     def fast(self) -> FastReading:
         """Power, energy and enforced limit: one call on a board that has the fields."""
         if self._by_fields_alone:
-            code = self._ask_fields()
-            if code:
+            if code := self._ask_fields():
                 return _nothing(code)
-            return self._plain() or self._closely(self._unpack(self._values))
+            energy_us, energy_as, energy_mj, power_us, power_as, power_mw, limit_as, limit_mw = self._usual()
+            if (
+                energy_as == _ULONGLONG and power_as == _UINT and limit_as == _UINT
+                and energy_mj < _FIRST_ULONGLONG_MARKER
+                and power_mw < _FIRST_UINT_MARKER and limit_mw < _FIRST_UINT_MARKER
+            ):  # fmt: skip
+                return _NEW(
+                    FastReading,
+                    (monotonic_ns(), power_mw / 1000.0, 0, power_us, energy_mj, 0, energy_us, limit_mw, 0, 0),
+                )
+            return self._closely(self._unpack(self._values))
         if self.abilities is None:
             try:
                 self.probe()
@@ -141,28 +159,6 @@ class BoardReader:
         if by_fields and (code := self._ask_fields()):
             return _nothing(code)
         return self._closely(self._unpack(self._values))
-
-    def _plain(self) -> FastReading | None:
-        """The reading of a board that answers as usual; None where it takes a closer look."""
-        (
-            energy_us, energy_type, energy_code, energy_mj,
-            power_us, power_type, power_code, power_mw,
-            _, limit_type, limit_code, limit_mw,
-        ) = self._unpack(self._values)  # fmt: skip
-        if energy_code or power_code or limit_code:
-            return None
-        if energy_type != _ULONGLONG or power_type != _UINT or limit_type != _UINT:
-            return None
-        if (
-            energy_mj >= _FIRST_ULONGLONG_MARKER
-            or power_mw >= _FIRST_UINT_MARKER
-            or limit_mw >= _FIRST_UINT_MARKER
-        ):
-            return None
-        return _NEW(
-            FastReading,
-            (time.monotonic_ns(), power_mw / 1000.0, 0, power_us, energy_mj, 0, energy_us, limit_mw, 0, 0),
-        )
 
     def _closely(self, entries: tuple[int, ...]) -> FastReading:
         abilities = self.abilities
@@ -177,7 +173,7 @@ class BoardReader:
             entries[8:12], abilities.limit == "field", self._limit if abilities.limit == "call" else None
         )
         return FastReading(
-            time.monotonic_ns(),
+            monotonic_ns(),
             power_mw / 1000.0,
             power_ok,
             power_stamp_us,
@@ -199,7 +195,7 @@ class BoardReader:
             self._reasons.ask(),
             self._memory.ask(),
         )
-        mono_ns = time.monotonic_ns()
+        mono_ns = monotonic_ns()
         code = max(codes)
         if code:
             return SlowReading(mono_ns, 0, 0, 0, 0, 0, 0, quality.MISSING, code)
@@ -251,7 +247,7 @@ class BoardReader:
 
 def _nothing(code: int) -> FastReading:
     missing = quality.MISSING
-    return FastReading(time.monotonic_ns(), 0.0, missing, 0, 0, missing, 0, 0, missing, code)
+    return FastReading(monotonic_ns(), 0.0, missing, 0, 0, missing, 0, 0, missing, code)
 
 
 def _typed(raw: int, kind: Kind) -> float:

@@ -41,8 +41,8 @@ class Row:
     """Looks of one tick, by slot. `alone`: one board outside the common lane."""
 
     tick_ns: int
-    fast: list[tuple[int, FastReading]] = field(default_factory=list)
-    slow: list[tuple[int, SlowReading]] = field(default_factory=list)
+    fast: dict[int, FastReading] = field(default_factory=dict)
+    slow: dict[int, SlowReading] = field(default_factory=dict)
     alone: bool = False
 
 
@@ -179,9 +179,9 @@ class Sampler:
         with self._lock:
             lane.busy = None
             row = lane.row
-            row.fast.append((slot, fast))
+            row.fast[slot] = fast
             if slow is not None:
-                row.slow.append((slot, slow))
+                row.slow[slot] = slow
             if fast.code or slot in self._retry_ns:
                 self._note(slot, fast)
             if lane.alone:

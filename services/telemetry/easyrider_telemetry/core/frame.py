@@ -1,6 +1,7 @@
 """Rows of looks become one `NodeFrame`."""
 
 import hashlib
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -34,6 +35,8 @@ class FrameBuilder:
     _gpus: str = ""
     _gpus_hash: bytes = hashlib.sha256(b"").digest()[:8]
     _said_ns: int | None = None
+    _packed_cells: int = 0
+    _struct: struct.Struct = struct.Struct("<")  # noqa: RUF009 - immutable
     _rows: list[tuple[int, list[Cells]]] = field(default_factory=list)
 
     def set_gpus(self, uuids: Sequence[str]) -> None:
@@ -58,7 +61,9 @@ class FrameBuilder:
         mono_ns = rows[-1][0]
         gpus = self._say_gpus(mono_ns)
         flat = [cells for _, row in rows for cells in row]
+        cells = len(flat)
         columns = tuple(zip(*flat, strict=True)) if flat else ((),) * CELLS
+        data = self._packer(cells).pack(*columns[0], *columns[2], *columns[4], *columns[6], *columns[8])
         slow_columns = tuple(zip(*slow, strict=True)) if slow else ((),) * len(SlowCells._fields)
         self.seq += 1
         return NodeFrame(
@@ -75,15 +80,15 @@ class FrameBuilder:
             window_s=self.window_s,
             refresh_s=self.refresh_s,
             before_us=pack("u4", [min((mono_ns - at_ns) // 1000, 0xFFFFFFFF) for at_ns, _ in rows]),
-            power_w=pack("f4", columns[0]),
+            power_w=data[: 4 * cells],
             power_ok=bytes(columns[1]),
-            mean_w=pack("f4", columns[2]),
+            mean_w=data[4 * cells : 8 * cells],
             mean_ok=bytes(columns[3]),
-            energy_mj=pack("u8", columns[4]),
+            energy_mj=data[8 * cells : 16 * cells],
             energy_ok=bytes(columns[5]),
-            limit_mw=pack("u4", columns[6]),
+            limit_mw=data[16 * cells : 20 * cells],
             limit_ok=bytes(columns[7]),
-            age_ms=pack("u2", columns[8]),
+            age_ms=data[20 * cells :],
             temperature_c=pack("i2", slow_columns[0]) if slow else _EMPTY,
             util_pct=bytes(slow_columns[1]),
             sm_mhz=pack("u2", slow_columns[2]) if slow else _EMPTY,
@@ -98,6 +103,13 @@ class FrameBuilder:
             net_rx_bytes_per_s=host.net_rx_bytes_per_s,
             net_tx_bytes_per_s=host.net_tx_bytes_per_s,
         )
+
+    def _packer(self, cells: int) -> struct.Struct:
+        """All numeric fast columns in one go, little-endian and unpadded: a column's own call costs as much."""
+        if self._packed_cells != cells:
+            self._packed_cells = cells
+            self._struct = struct.Struct(f"<{cells}f{cells}f{cells}Q{cells}I{cells}H")
+        return self._struct
 
     def _say_gpus(self, mono_ns: int) -> str:
         if self._said_ns is not None and mono_ns - self._said_ns < _SAY_GPUS_EVERY_S * 1e9:
