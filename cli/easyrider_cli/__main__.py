@@ -1,9 +1,11 @@
 """`easyrider`: one front door for people."""
 
+import signal
 import sys
-import tempfile
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,44 +17,90 @@ twin_app = typer.Typer(no_args_is_help=True, help="The simulated hardware.")
 app.add_typer(twin_app, name="twin")
 console = Console(stderr=True)
 
+Seed = Annotated[int, typer.Option(min=0, help="of every random choice")]
+Traces = Annotated[Path | None, typer.Option(help="folder of recordings instead of the shipped ones")]
+StackRun = Annotated[Path | None, typer.Option(help="run folder of the stack; default: this user's")]
+
+
+class Mode(StrEnum):
+    """How far the coordinator may go."""
+
+    OBSERVE, SHADOW, PILOT, ENFORCE = "observe", "shadow", "pilot", "enforce"
+
 
 @app.command()
 def demo(
-    seed: Annotated[int, typer.Option(help="of every random choice")] = 1,
-    seconds: Annotated[float, typer.Option(help="length of each run")] = 150.0,
-    traces: Annotated[
-        Path | None, typer.Option(help="folder of recordings instead of the shipped ones")
-    ] = None,
+    seed: Seed = 1,
+    seconds: Annotated[float, typer.Option(help="length of each run, 120 to 3600")] = 150.0,
+    traces: Traces = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="write every figure here")] = None,
-    out: Annotated[Path, typer.Option(help="folder for the two plots")] = Path(),
-    run: Annotated[Path | None, typer.Option(help="run folder; default: a temporary one")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder for the two plots; default: this one")] = None,
+    run: Annotated[Path | None, typer.Option(help="run folder, kept; default: a temporary one")] = None,
 ) -> None:
     """A rack whose UPS would drop it stays up: three runs, a table and two plots."""
     from easyrider_cli.demo_command import show
 
-    show(seed, seconds, traces, json_file, out, run or Path(tempfile.mkdtemp(prefix="er-")), console)
+    show(seed=seed, seconds=seconds, traces=traces, json_file=json_file, out=out, run=run, console=console)
 
 
 @app.command()
 def up(
-    seed: Annotated[int, typer.Option(help="of every random choice")] = 1,
-    mode: Annotated[str, typer.Option(help="observe, shadow, pilot or enforce")] = "enforce",
-    traces: Annotated[
-        Path | None, typer.Option(help="folder of recordings instead of the shipped ones")
-    ] = None,
-    run: Annotated[Path | None, typer.Option(help="run folder; default: this user's current stack")] = None,
+    seed: Seed = 1,
+    mode: Annotated[Mode, typer.Option(help="how far the coordinator may go")] = Mode.ENFORCE,
+    traces: Traces = None,
+    run: Annotated[Path | None, typer.Option(help="run folder; default: this user's")] = None,
 ) -> None:
     """Keep the whole stack up on a simulated rack and say where to look; Ctrl-C ends it."""
     from easyrider_cli.up_command import keep_up
 
-    keep_up(seed, mode, traces, run, console)
+    keep_up(seed, mode.value, traces, run, console)
+
+
+@app.command()
+def plan(
+    run: StackRun = None,
+    nats_url: Annotated[str | None, typer.Option(help="a bus instead of the stack's")] = None,
+    seed_file: Annotated[Path | None, typer.Option(help="key of a user who may hear plans")] = None,
+    region: Annotated[str | None, typer.Option(help="default: the stack's, else local")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="one line a plan")] = False,
+    count: Annotated[int | None, typer.Option(min=1, help="end after so many")] = None,
+) -> None:
+    """Show the coordinator's plans as they come: domains, jobs, limits, and the reason of each."""
+    from easyrider_cli.plan_command import follow
+    from easyrider_cli.rundir import default_root
+
+    follow(
+        run=run or default_root(), nats_url=nats_url, seed_file=seed_file, region=region, as_json=as_json,
+        count=count,
+    )  # fmt: skip
+
+
+@app.command()
+def check(file: Annotated[Path, typer.Argument(help="rules document, YAML or JSON")]) -> None:
+    """Say whether a rules document can be kept safe, and every fault in it with the numbers."""
+    from easyrider_cli.check_command import check as checked
+
+    raise typer.Exit(checked(file, console))
+
+
+@app.command()
+def restore(
+    run: StackRun = None,
+    socket: Annotated[Path | None, typer.Option(help="one guardian's socket instead")] = None,
+    now: Annotated[bool, typer.Option("--now", help="do not ask the coordinator to make room first")] = False,
+) -> None:
+    """Give nodes back the limits they were found with; the coordinator makes room first."""
+    from easyrider_cli.restore_command import restore as restored
+    from easyrider_cli.rundir import default_root
+
+    raise typer.Exit(restored(run=run or default_root(), socket=socket, now=now, console=console))
 
 
 @twin_app.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def twin_exec(
     command: Annotated[list[str], typer.Argument(help="any NVML program and its arguments, after --")],
     node: Annotated[str | None, typer.Option(help="node of the stack that is up; default: its first")] = None,
-    run: Annotated[Path | None, typer.Option(help="run folder of the stack")] = None,
+    run: StackRun = None,
 ) -> None:
     """Run a program on a simulated node of 8 GPUs: that of the stack that is up, else one of its own."""
     from easyrider_twin import exec as twin_program
@@ -70,17 +118,31 @@ def version() -> None:
 
 def main() -> int:
     """Run the command line; what goes wrong by name is one line on stderr and exit code 2."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)  # so that whatever was started is ended on the way out
     try:
         return int(app(standalone_mode=False) or 0)
     except typer.Exit as end:
         return int(end.exit_code)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         return 130
-    except KeyboardInterrupt:
-        return 130
-    except EasyRiderError as fault:
-        console.print(f"easyrider: {fault}", style="red", markup=False)
-        return 2
+    except _Misused as fault:
+        return _told(fault.format_message()) if str(fault) else 2  # without a word, help was shown
+    except (EasyRiderError, OSError) as fault:
+        return _told(str(fault))
+
+
+_Misused: Any = typer.BadParameter.__mro__[2]
+"""What the parser raises for arguments that make no sense; the name of its home differs between releases."""
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _told(what: str) -> int:
+    console.print(f"easyrider: {' '.join(what.split())}", style="red", markup=False, soft_wrap=True)
+    return 2
 
 
 if __name__ == "__main__":

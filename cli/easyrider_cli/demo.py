@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from easyrider.errors import EasyRiderError
-from easyrider_cli import journal_count
+from easyrider_cli import journal_count, limit_tracks, truth
 from easyrider_cli.process import ChildFailed, last_lines
+from easyrider_cli.receipts import tell_receipts
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.stack import Stack, begin_counting, stack_up, start_referee
-from easyrider_cli.truth import PowerHistory, TruthTail, power_history
 from easyrider_twin.control import ask
-from easyrider_twin.outcome import Outcome
-from easyrider_twin.rack import demo_world, static_cap_w
+from easyrider_twin.outcome import FloatArray, Outcome
+from easyrider_twin.rack import static_cap_w
 from easyrider_twin.simulate import simulate
+from easyrider_twin.statefile import attach
 from easyrider_twin.world import World
 
 _VERIFIED_S = 5.0
-_LIVE_EVERY_S = 0.25
+_LOOK_S = 0.1
 
 
 class NeverVerified(EasyRiderError):
@@ -49,14 +50,15 @@ class Live:
     outcome: dict[str, Any]  # the twin's
     referee: dict[str, Any]
     journal: dict[str, int]
-    history: PowerHistory
+    power: truth.PowerHistory
+    work: dict[str, truth.WorkHistory]  # by job
+    limits: dict[str, tuple[FloatArray, FloatArray]]  # by job: seconds, mean limit of its boards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demonstration:
     """All three runs and the world they share."""
 
-    seed: int
     seconds: float
     world: World
     without: Reference
@@ -65,23 +67,18 @@ class Demonstration:
 
 
 Watch = Callable[[dict[str, Any], dict[str, int]], None]
-"""Told the newest sample of the rack and the journal's counts, four times a second."""
+"""Told the newest sample of the rack and the journal's counts so far, up to ten times a second."""
 
 
 def demonstrate(
     *,
-    seed: int,
+    world: World,
     seconds: float,
-    traces: Path | None,
     folder: RunFolder,
     say: Callable[[str], None],
     watch: Watch,
 ) -> Demonstration:
-    """The three runs. Raises `ChildFailed`, `NeverVerified`, or the twin's errors for unusable traces."""
-    say("sizing the rack from its own uncontrolled run, in virtual time")
-    world = demo_world(seed, seconds, traces)
-    for note in world.notes:
-        say(note)
+    """The three runs. Raises `ServerMissing`, `ServerNotStarted`, `ChildFailed`, `NeverVerified`."""
     say("without control, in virtual time")
     without = Reference(cap_w=None, outcome=simulate(world, seconds))
     cap_w = static_cap_w(world)
@@ -89,7 +86,7 @@ def demonstrate(
     static = Reference(cap_w=cap_w, outcome=simulate(world, seconds, caps_w=cap_w))
     with stack_up(folder, world, mode="enforce", say=say) as stack:
         live = _live(stack, seconds, say, watch)
-    return Demonstration(seed=seed, seconds=seconds, world=world, without=without, static=static, live=live)
+    return Demonstration(seconds=seconds, world=world, without=without, static=static, live=live)
 
 
 def _live(stack: Stack, seconds: float, say: Callable[[str], None], watch: Watch) -> Live:
@@ -104,12 +101,34 @@ def _live(stack: Stack, seconds: float, say: Callable[[str], None], watch: Watch
     referee.end()
     stack.children.pop("referee")
     outcome = ask(control, {"do": "outcome"})["outcome"]
+    happened = folder.twin / "truth.jsonl"
     return Live(
         outcome=outcome,
         referee=json.loads((folder.twin / "referee.json").read_text()),
         journal=dict(journal_count.counts(folder.journal, ready_ns)),
-        history=power_history(folder.twin / "truth.jsonl", seconds),
+        power=truth.power_history(happened, seconds),
+        work=truth.work_histories(happened, seconds),
+        limits=_limits(stack, truth.start_ns(happened), seconds),
     )
+
+
+def _limits(stack: Stack, start_ns: int, seconds: float) -> dict[str, tuple[FloatArray, FloatArray]]:
+    world, folder = stack.world, stack.folder
+    uuids = {
+        node.id: [bytes(uuid).decode() for uuid in attach(folder.gpu_state(node.id)).gpus["uuid"]]
+        for node in world.nodes
+    }
+    models = {node.id: world.models[node.model] for node in world.nodes}
+    return {
+        job.id: limit_tracks.limit_track(
+            [folder.read_backs(node) for node in job.gpus],
+            frozenset(uuids[node][board] for node, boards in job.gpus.items() for board in boards),
+            max(models[node].default_limit_w for node in job.gpus),
+            start_ns,
+            seconds,
+        )
+        for job in world.jobs
+    }
 
 
 def _await_verified(folder: RunFolder) -> None:
@@ -121,13 +140,15 @@ def _await_verified(folder: RunFolder) -> None:
 
 
 def _watch_until_final(stack: Stack, seconds: float, watch: Watch) -> None:
-    tail = TruthTail(stack.folder.twin / "truth.jsonl")
+    tail = truth.TruthTail(stack.folder.twin / "truth.jsonl")
+    journal = journal_count.JournalTail(stack.folder.journal)
     deadline_s = time.monotonic() + seconds + 30.0
     while time.monotonic() < deadline_s:
-        time.sleep(_LIVE_EVERY_S)
+        time.sleep(_LOOK_S)
+        tell_receipts(journal.poll(), stack.folder.twin / "received.jsonl")
         sample = tail.poll()
         if sample is not None and not sample["held"]:
-            watch(sample, dict(journal_count.counts(stack.folder.journal)))
+            watch(sample, dict(journal.counts))
             if sample["t_s"] >= seconds:
                 return
         for name in stack.dead():

@@ -79,6 +79,15 @@ class Child:
             return self.process.wait()
 
 
+def end_all(children: Sequence[Child], patience_s: float = 10.0) -> None:
+    """Have all of them stop side by side; whoever still runs after `patience_s` is killed."""
+    for child in children:
+        child.ask_to_end()
+    deadline_s = time.monotonic() + patience_s
+    for child in children:
+        child.end(max(0.0, deadline_s - time.monotonic()))
+
+
 def wait_for(child: Child, ready: Callable[[], bool], patience_s: float) -> None:
     """Return once `ready()` holds. Raises `ChildFailed` if the process ends or time runs out first."""
     deadline_s = time.monotonic() + patience_s

@@ -43,7 +43,7 @@ class Moment:
     total_s: float | None = None
     domains: tuple[DomainNow, ...] = ()
     acks: int | None = None
-    raises_waiting: int | None = None
+    raises_waited: int | None = None
     jobs: int | None = None
     tripped: tuple[str, ...] = ()
 
@@ -144,5 +144,9 @@ def _time(moment: Moment) -> str:
 
 
 def _counts(moment: Moment) -> str:
-    named = (("acks", moment.acks), ("raises waiting", moment.raises_waiting), ("jobs running", moment.jobs))
+    named = (
+        ("acks", moment.acks),
+        ("raises that waited", moment.raises_waited),
+        ("jobs running", moment.jobs),
+    )
     return ", ".join(f"{name} {count}" for name, count in named if count is not None)

@@ -1,13 +1,18 @@
 """The folder in which one local stack keeps everything it writes."""
 
+import fcntl
 import os
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from easyrider.errors import EasyRiderError
+from easyrider_twin.exec import default_run_dir
 
 _LONGEST_SOCKET = 100
+MARK = ".easyrider-run"
+"""Says that a folder is a run folder; locked by the process whose stack is up there."""
 
 
 class RunFolderTooLong(EasyRiderError):
@@ -18,12 +23,30 @@ class RunFolderTooLong(EasyRiderError):
         super().__init__(f"{folder} is too long for sockets below it; give --run a shorter folder")
 
 
+class RunFolderRefused(EasyRiderError):
+    """This folder cannot become a run folder; nothing was removed and nothing was started."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        self.folder, self.why = folder, why
+        super().__init__(f"{folder} cannot be the run folder: {why}")
+
+
 def default_root() -> Path:
-    """Where stacks of this user live: `$EASYRIDER_RUN` names one, else below the runtime or temporary folder."""
-    if named := os.environ.get("EASYRIDER_RUN"):
-        return Path(named)
-    base = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("TMPDIR") or "/tmp"
-    return Path(base) / f"easyrider-{os.getuid()}" / "current"
+    """The run folder of this user's stack: `$EASYRIDER_RUN`, else below the runtime folder, else below /tmp."""
+    return default_run_dir()
+
+
+def temporary_root() -> Path:
+    """A new empty folder below the temporary folder; below /tmp where that one is too long for sockets."""
+    root = Path(tempfile.mkdtemp(prefix="er-"))
+    if _fits(root):
+        return root
+    root.rmdir()
+    return Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+
+
+def _fits(root: Path) -> bool:
+    return len(os.fsencode(RunFolder(root).guardian_socket("node-00"))) <= _LONGEST_SOCKET
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +57,37 @@ class RunFolder:
 
     @classmethod
     def fresh(cls, root: Path) -> "RunFolder":
-        """An empty run folder; what an earlier stack left there is removed. Raises `RunFolderTooLong`."""
-        folder = cls(root)
-        if len(str(folder.guardian_socket("node-00"))) > _LONGEST_SOCKET:
+        """An empty run folder, held by this process; what an earlier stack left there is removed.
+
+        Raises `RunFolderTooLong`, or `RunFolderRefused` where a stack is up, or something that is no stack's lies.
+        """
+        root = root.absolute()
+        if not _fits(root):
             raise RunFolderTooLong(root)
-        if root.exists():
-            shutil.rmtree(root)
-        for path in (root, root / "logs", root / "health"):
-            path.mkdir(parents=True, exist_ok=True)
-        return folder
+        try:
+            _claim(root)
+            for path in root.iterdir():
+                if path.name != MARK:
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            for path in (root / "logs", root / "health"):
+                path.mkdir()
+        except OSError as fault:
+            raise RunFolderRefused(root, f"{fault.filename or root}: {fault.strerror}") from fault
+        return cls(root)
+
+    def remove(self) -> None:
+        """Away with the folder and all in it."""
+        shutil.rmtree(self.root, ignore_errors=True)
 
     @property
     def world(self) -> Path:
         """The world document the twin runs."""
         return self.root / "world.yaml"
+
+    @property
+    def address(self) -> Path:
+        """Where the servers of the stack are, while it is up."""
+        return self.root / "stack.json"
 
     @property
     def rules(self) -> Path:
@@ -87,7 +127,28 @@ class RunFolder:
         """The guardian's own record of limit writes."""
         return self.state(f"guardian-{node}") / "writes.jsonl"
 
+    def read_backs(self, node: str) -> Path:
+        """The guardian's own record of what it read back."""
+        return self.state(f"guardian-{node}") / "read_backs.jsonl"
+
     @property
     def journal(self) -> Path:
         """The coordinator's journal."""
         return self.state("policy") / "journal.jsonl"
+
+
+def _claim(root: Path) -> None:
+    """Lock the mark of a folder that is ours or empty; held until this process ends."""
+    for path in (root.parent, root):
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if (owner := path.stat().st_uid) not in ((os.geteuid(), 0) if path != root else (os.geteuid(),)):
+            raise RunFolderRefused(root, f"{path} belongs to user {owner}")
+    mark = root / MARK
+    if not mark.exists() and any(root.iterdir()):
+        raise RunFolderRefused(root, "it holds files that no stack wrote; give --run another folder")
+    handle = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as fault:
+        os.close(handle)
+        raise RunFolderRefused(root, "a stack is up there; end it, or give --run another folder") from fault

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from easyrider.embedded import ServerProcess, nats_process, redis_process
 from easyrider.nats_config import make_nkeys, nats_config, seed_file, site_users, user_names
-
 from easyrider_cli.rundir import RunFolder
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import yaml
 
-from easyrider_cli.process import Child, wait_for
+from easyrider.nats_config import seed_file
+from easyrider_cli import address
+from easyrider_cli.process import Child, end_all, wait_for
 from easyrider_cli.readiness import is_ready
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import Servers, servers_up
@@ -59,12 +61,13 @@ class Stack:
         """End everything: nodes leave while the coordinator can still grant it, the twin goes last."""
         guardians = [name for name in self.children if name.startswith("guardian-")]
         others = [name for name in self.children if name not in guardians and name != "twin"]
-        for group in (guardians, others, ["twin"]):
-            members = [self.children[name] for name in group if name in self.children]
-            for child in members:
-                child.ask_to_end()
-            for child in members:
-                child.end()
+        self.folder.address.unlink(missing_ok=True)
+        try:
+            for group in (guardians, others, ["twin"]):
+                end_all([self.children[name] for name in group if name in self.children])
+        except (KeyboardInterrupt, SystemExit):  # asked a second time: no more patience
+            end_all(list(self.children.values()), patience_s=0.0)
+            raise
 
 
 _SERVICES = ("telemetry-", "actuator-", "forecaster", "policy", "infra-bridge")
@@ -90,6 +93,7 @@ def stack_up(
         stack = Stack(folder, world, running, _children(folder, world, running, native, extra or {}))
         try:
             _bring_up(stack, say)
+            address.leave(folder, _address(stack))
             yield stack
         finally:
             stack.end()
@@ -106,6 +110,17 @@ def _bring_up(stack: Stack, say: Callable[[str], None]) -> None:
         stack.start(name)
     for name in stack.services():
         wait_for(stack.child(name), lambda name=name: is_ready(stack.folder.health(name)), _SERVICE_S)  # type: ignore[misc]
+
+
+def _address(stack: Stack) -> address.Address:
+    return address.Address(
+        nats_url=stack.servers.nats.url,
+        redis_url=stack.servers.redis.url,
+        region=REGION,
+        tree=TREE,
+        nodes=tuple(node.id for node in stack.world.nodes),
+        watcher_seed=str(seed_file(stack.servers.keys, address.WATCHER)),
+    )
 
 
 def _children(

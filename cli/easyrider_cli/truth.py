@@ -1,6 +1,7 @@
 """What really happened in a running rack, read from the twin's own record."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,15 @@ class PowerHistory:
     wall_w: dict[str, FloatArray]
     hard_w: dict[str, FloatArray]
     target_w: dict[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkHistory:
+    """Work-seconds of one job over the job clock, about one a second, beside those of an uncapped run."""
+
+    t_s: FloatArray
+    work_s: FloatArray
+    uncapped_work_s: FloatArray
 
 
 class TruthTail:
@@ -46,11 +56,7 @@ class TruthTail:
 
 def power_history(path: Path, seconds: float) -> PowerHistory:
     """The samples of the job clock's first `seconds`."""
-    samples = [
-        sample
-        for line in path.read_text().splitlines()
-        if "event" not in (sample := json.loads(line)) and not sample["held"] and sample["t_s"] <= seconds
-    ]
+    samples = list(_samples(path, seconds))
     domains = samples[0]["wall_w"] if samples else {}
 
     def column(key: str, domain: str) -> FloatArray:
@@ -62,3 +68,40 @@ def power_history(path: Path, seconds: float) -> PowerHistory:
         hard_w={d: column("hard_w", d) for d in domains},
         target_w={d: column("target_w", d) for d in domains},
     )
+
+
+def work_histories(path: Path, seconds: float) -> dict[str, WorkHistory]:
+    """The work of every job in the job clock's first `seconds`, by job."""
+    rows: dict[str, list[tuple[float, float, float]]] = {}
+    for sample in _samples(path, seconds):
+        for job, told in sample.get("jobs", {}).items():
+            row = (sample["t_s"], told["work_s"], told["uncapped_work_s"])
+            rows.setdefault(job, []).append(row)
+    return {
+        job: WorkHistory(
+            t_s=np.array([row[0] for row in found]),
+            work_s=np.array([row[1] for row in found]),
+            uncapped_work_s=np.array([row[2] for row in found]),
+        )
+        for job, found in rows.items()
+    }
+
+
+def start_ns(path: Path) -> int:
+    """The boot clock's time at which the job clock started. Raises `ValueError` where it never did."""
+    with path.open() as file:
+        for line in file:
+            told = json.loads(line)
+            if told.get("event") == "start":
+                return int(told["boottime_ns"])
+    raise ValueError(f"{path} holds no start")
+
+
+def _samples(path: Path, seconds: float) -> Iterator[dict[str, Any]]:
+    with path.open() as file:
+        for line in file:
+            if not line.endswith("\n"):
+                return  # half written
+            sample = json.loads(line)
+            if "event" not in sample and not sample["held"] and sample["t_s"] <= seconds:
+                yield sample

@@ -5,6 +5,7 @@ port once swallowed a whole measurement.
 """
 
 import contextlib
+import ctypes
 import importlib.util
 import json
 import os
@@ -21,6 +22,7 @@ from pathlib import Path
 from easyrider.errors import EasyRiderError
 
 _START_S = 15.0
+_PR_SET_PDEATHSIG = 1
 
 
 class ServerMissing(EasyRiderError):
@@ -96,6 +98,8 @@ class ServerProcess:
                     stdout=out,
                     stderr=out,
                     cwd=self.folder,
+                    start_new_session=True,  # a Ctrl-C is for us: whoever leaves in order still needs the servers
+                    preexec_fn=_end_with_parent,
                 )
             if self._answers():
                 return
@@ -144,6 +148,10 @@ class ServerProcess:
                 pass  # not listening yet
             time.sleep(0.02)
         return False
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def nats_process(

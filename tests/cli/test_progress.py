@@ -10,7 +10,7 @@ from easyrider_cli.progress import DomainNow, Moment, Progress, bar, plain_line
 
 def moment(t_s: float = 12.0, wall_w: float = 20e3, phase: str = "with EasyRider", **more: object) -> Moment:
     ups = DomainNow(domain="ups", wall_w=wall_w, hard_w=30e3, target_w=24e3)
-    return Moment(phase=phase, elapsed_s=t_s, total_s=150, domains=(ups,), acks=7, raises_waiting=2, **more)  # type: ignore[arg-type]
+    return Moment(phase=phase, elapsed_s=t_s, total_s=150, domains=(ups,), acks=7, raises_waited=2, **more)  # type: ignore[arg-type]
 
 
 class Clock:
@@ -49,7 +49,7 @@ def test_a_new_phase_and_a_trip_are_told_at_once() -> None:
 
 def test_a_plain_line_says_time_phase_power_limits_and_counts() -> None:
     assert plain_line(moment()) == (
-        "12 of 150 s  with EasyRider  ups 20.0 kW of target 24.0, hard 30.0 (ok)  acks 7, raises waiting 2"
+        "12 of 150 s  with EasyRider  ups 20.0 kW of target 24.0, hard 30.0 (ok)  acks 7, raises that waited 2"
     )
 
 
@@ -82,7 +82,7 @@ def test_in_a_terminal_the_picture_is_renewed_in_place_and_shows_bars() -> None:
     assert "ups" in out.getvalue()
     assert "█" in out.getvalue() or "#" in out.getvalue()
     assert "\x1b[" in out.getvalue()
-    assert "raises waiting 2" in out.getvalue()
+    assert "raises that waited 2" in out.getvalue()
 
 
 def test_the_scale_stays_when_a_hard_limit_drops() -> None:

@@ -1,0 +1,74 @@
+"""`easyrider restore`: nodes give back the limits they were found with."""
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from easyrider.errors import EasyRiderError
+from easyrider.guardian_link import GuardianLink, LinkBroken
+from easyrider.messages import NodeState
+
+_LEAVE_S = 10.0
+"""Longer than any guardian waits for leave."""
+_NO_LEAVE = (
+    "no coordinator gave leave in time, the lower of limit and fallback holds; "
+    "`easyrider restore --now` does not ask, and you answer for the sums"
+)
+
+
+class NoGuardian(EasyRiderError):
+    """There is no guardian's socket where one was looked for."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        super().__init__(
+            f"no guardian listens in {place}: name its socket by --socket; where none runs any more, "
+            "`easyrider-guardian --restore` with its settings puts back what was found"
+        )
+
+
+def restore(*, run: Path, socket: Path | None, now: bool, console: Console) -> int:
+    """Exit code: 0 when every node is restored, 1 when one is not. Raises `NoGuardian`, `LinkBroken`.
+
+    By default leave is asked for, and the coordinator makes room first. `now` does not ask: the sums of the
+    site are then the operator's to answer for.
+    """
+    places = [socket] if socket is not None else sorted(run.glob("*/guardian.sock"))
+    if not places:
+        raise NoGuardian(run)
+    said = [_restored(place, now) for place in places]
+    for line, _done in said:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    return 0 if all(done for _line, done in said) else 1
+
+
+def _restored(place: Path, now: bool) -> tuple[str, bool]:
+    if not place.exists():
+        raise NoGuardian(place)
+    with GuardianLink.open(place) as guardian:
+        state = guardian.state()
+        if not state.armed:
+            return f"{state.node}: nothing to restore, no limit of ours is in force", True
+        if now:
+            in_the_way = guardian.restore()
+            problems = "; ".join(f"{uuid}: {why}" for uuid, why in in_the_way.items())
+            return _told(guardian.state(), problems)
+        guardian.leave()
+        return _told(_until_answered(guardian), _NO_LEAVE)
+
+
+def _until_answered(guardian: GuardianLink) -> NodeState:
+    deadline_s = time.monotonic() + _LEAVE_S
+    while (state := guardian.state()).armed and state.leaving:
+        if time.monotonic() > deadline_s:
+            raise LinkBroken(f"{state.node} still asks for leave after {_LEAVE_S:.0f} s")
+        time.sleep(0.1)
+    return state
+
+
+def _told(state: NodeState, problems: str) -> tuple[str, bool]:
+    if not state.armed:
+        return f"{state.node}: restored, {len(state.gpus)} GPUs as they were found", True
+    held = sum(gpu.controlled for gpu in state.gpus)
+    return f"{state.node}: {held} GPUs still limited: {problems or 'unknown why'}", False
