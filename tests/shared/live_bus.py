@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from live_site import Site, until
+
 from easyrider import subjects, wire
 from easyrider.bus import Bus
 from easyrider.messages import (
@@ -26,6 +28,7 @@ from easyrider.messages import (
 from easyrider.messages.base import Message
 from easyrider_cli.servers import Servers
 
+STILL_S = 3.0
 KINDS = (
     ExitGrant, Hold, JobEvent, Leaving, LimitAck, MeterReading, NodeFrame, NodeState, Plan, PowerForecast, SetLimits,
 )  # fmt: skip
@@ -150,20 +153,45 @@ def _connected(
         loop.close()
 
 
-def supply(modules_ok: int, seq: int) -> MeterReading:
-    """What a bridge says of a UPS with five modules of which so many work."""
-    return MeterReading(
-        region="local",
-        meter="ups-1",
-        domain="ups",
-        boot_id="bridge",
-        seq=seq,
-        t_ns=time.time_ns(),
-        mono_ns=time.monotonic_ns(),
-        period_s=1.0,
-        device="ups",
-        quality="good",
-        gated=True,
-        modules_total=5,
-        modules_ok=modules_ok,
-    )
+class Supply:
+    """What a bridge says of a UPS with five modules, said by a test."""
+
+    def __init__(self, speaking: Voice) -> None:
+        self._voice, self._seq = speaking, 0
+
+    def say(self, modules_ok: int) -> None:
+        """So many of its modules work: limits shrink with them, or come back."""
+        self._seq += 1
+        reading = MeterReading(
+            region="local",
+            meter="ups-1",
+            domain="ups",
+            boot_id="bridge",
+            seq=self._seq,
+            t_ns=time.time_ns(),
+            mono_ns=time.monotonic_ns(),
+            period_s=1.0,
+            device="ups",
+            quality="good",
+            gated=True,
+            modules_total=5,
+            modules_ok=modules_ok,
+        )
+        self._voice.say(subjects.meter("local", "ups-1"), reading)
+
+
+def natural(heard: Ear, site: Site, within_s: float = 30.0) -> dict[str, list[float]]:
+    """Limits once every job draws what it likes to and nothing moved for a while: no reason is left to move them."""
+    since_s, last_w = time.monotonic(), site.limits_w()
+
+    def still() -> dict[str, list[float]] | None:
+        nonlocal since_s, last_w
+        now_w = site.limits_w()
+        plans = heard.of(Plan, time.monotonic() - 1.5)
+        eased = plans and all(job.reason == "natural" for job in plans[-1].message.jobs)
+        if now_w != last_w or not eased:
+            since_s, last_w = time.monotonic(), now_w
+        return now_w if time.monotonic() - since_s >= STILL_S else None
+
+    found: dict[str, list[float]] = until(still, within_s, "limits without a reason to move")
+    return found

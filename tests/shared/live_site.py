@@ -20,7 +20,7 @@ from easyrider_twin.programs import Synthetic
 from easyrider_twin.statefile import StateFile, attach, enforced_limits_mw
 from easyrider_twin.world import PDU_CURVE, UPS_CURVE, Domain, Job, Meter, Node, World
 
-MIN_W, MAX_W, FALLBACK_W = 200.0, 700.0, 300.0
+MIN_W, MAX_W, FALLBACK_W = 200.0, 700.0, 250.0
 METERS = (Meter(id="rack-meter", domain="pdu"), Meter(id="ups-1", domain="ups", kind="ups"))
 
 
@@ -283,18 +283,3 @@ def start_jobs(site: Site, *, verified: bool = True) -> None:
         until(lambda: journal_count.verified(site.folder.journal), 10, "a verified plan")
     begin_counting(site.stack)
     site.tell_twin("start")
-
-
-def settled(site: Site, within_s: float = 25.0, for_s: float = 3.0) -> dict[str, list[float]]:
-    """Limits once they have been above the minimum and unmoved for a while."""
-    since_s, last_w = time.monotonic(), site.limits_w()
-
-    def still() -> dict[str, list[float]] | None:
-        nonlocal since_s, last_w
-        now_w = site.limits_w()
-        if now_w != last_w or min(min(node) for node in now_w.values()) <= MIN_W:
-            since_s, last_w = time.monotonic(), now_w
-        return now_w if time.monotonic() - since_s >= for_s else None
-
-    found: dict[str, list[float]] = until(still, within_s, "limits that settle")
-    return found
