@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from referee_bench import Bench
 
 from easyrider_twin import library, standalone
 from easyrider_twin.statefile import StateFile
@@ -75,3 +76,8 @@ def nvml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def nvml_node(tmp_path: Path, nvml_library: Path) -> NvmlNode:
     return NvmlNode(standalone.create(tmp_path / "nvml.state"), nvml_library)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)

@@ -52,11 +52,12 @@ class Nodes:
         for node, place in self._plant.layout.slices.items():
             file = self._files[node]
             gpus = file.gpus
-            gpus["instant_mw"] = seen.instant_w[place] * 1000.0
-            gpus["average_mw"] = seen.average_w[place] * 1000.0
-            gpus["power_stamp_us"] = seen.power_stamp_us[place]
-            gpus["energy_mj"] = seen.energy_j[place] * 1000.0
-            gpus["energy_stamp_us"] = seen.energy_stamp_us[place]
+            instant_mw, average_mw = seen.instant_w[place] * 1000.0, seen.average_w[place] * 1000.0
+            energy_mj = seen.energy_j[place] * 1000.0
+            with statefile.writing_sensors(file):
+                gpus["instant_mw"], gpus["average_mw"] = instant_mw, average_mw
+                gpus["power_stamp_us"] = seen.power_stamp_us[place]
+                gpus["energy_mj"], gpus["energy_stamp_us"] = energy_mj, seen.energy_stamp_us[place]
             if slow:
                 self._show_slow(gpus, place)
             file.header["step_ns"] = boot_ns
