@@ -14,7 +14,6 @@ from live_site import (
     LEAN,
     MIN_W,
     Site,
-    settled,
     site_up,
     small_world,
     start_jobs,
@@ -98,7 +97,8 @@ def test_without_a_bus_both_stages_come_on_time_also_in_a_crash_loop(site: Site)
 
     with CrashLoop(site, "guardian-node-2") as loop:
         for node, (busy_w, idle_w) in before_w.items():
-            until(lambda node=node: site.limits_w()[node] == [FALLBACK_W, idle_w], 14, f"stage 1 of {node}")
+            first_w = [FALLBACK_W, idle_w]
+            until(lambda n=node, w=first_w: site.limits_w()[n] == w, 14, f"stage 1 of {node}")
             assert busy_w > FALLBACK_W > idle_w
         for node in before_w:
             until(lambda node=node: site.limits_w()[node] == [FALLBACK_W] * 2, 12, f"stage 2 of {node}")

@@ -1,18 +1,15 @@
 """Coordinators that are killed, frozen and replaced while limits stand: nothing moves that should not."""
 
-import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_bus import Ear, Voice, ear, supply, voice
-from live_site import LEAN, Site, boot_ns, calm_world, holds, lines, settled, site_up, start_jobs, until
+from live_bus import Ear, Supply, natural
+from live_site import Site, boot_ns, holds, until
 
-from easyrider import subjects
-from easyrider.messages import Hold, LimitAck, NodeState, SetLimits
+from easyrider.messages import Hold, JobEvent, LimitAck, NodeState, SetLimits
 from easyrider_cli.process import Child
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -22,6 +19,8 @@ TAKE_OVER_S = 5.7
 LOADED_S = 1.0
 """What a machine shared with other work may add."""
 FREEZE_S = 20.0
+LOW_W = 330.0
+"""Per board, with two of five modules out."""
 
 STOPS_ITSELF = """
 import os, pathlib, signal, sys
@@ -49,24 +48,9 @@ sys.exit(main())
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with site_up(Path(tmp_path_factory.mktemp("c")), calm_world(), without=LEAN) as running:
-        start_jobs(running)
-        yield running
-
-
-@pytest.fixture(scope="module")
-def bus(site: Site) -> Iterator[Ear]:
-    with ear(
-        site.stack.servers, subjects.every("command"), subjects.every("ack"), subjects.every("state")
-    ) as heard:
-        yield heard
-
-
-@pytest.fixture(scope="module")
-def bridge(site: Site) -> Iterator[Voice]:
-    with voice(site.stack.servers, "infra-bridge") as speaking:
-        yield speaking
+def trigger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file whose presence makes the second coordinator stop itself."""
+    return Path(tmp_path_factory.mktemp("trigger")) / "stop"
 
 
 def second(site: Site, name: str, **environ: str) -> Child:
@@ -84,7 +68,7 @@ def second(site: Site, name: str, **environ: str) -> Child:
     return site.stack.start(name)
 
 
-def commanded(site: Site, bus: Ear, epoch: int, since_s: float) -> float:
+def commanded(bus: Ear, epoch: int, since_s: float) -> float:
     """Monotonic seconds when the last of all nodes had its first `Hold` of an epoch."""
 
     def first() -> list[float]:
@@ -106,15 +90,19 @@ def contending(site: Site, name: str) -> None:
 
 
 def test_a_coordinator_killed_and_started_again_moves_no_limit(site: Site, bus: Ear):
-    before_w = settled(site)
-    epoch, writes = epoch_now(bus), site.writes()
-    since_s = time.monotonic()
+    before_w = natural(bus, site)
+    # right after the jobs were told: the new one has to lead for seconds before it hears of them again
+    now_s = time.monotonic()
+    until(
+        lambda: {event.message.node for event in bus.of(JobEvent, now_s)} >= set(NODES), 12, "every job told"
+    )
+    epoch, writes, since_s = epoch_now(bus), site.writes(), time.monotonic()
 
     site.child("policy").signal(signal.SIGKILL)
     until(lambda: not site.child("policy").running(), 5)
     site.stack.start("policy")
 
-    holds_s = commanded(site, bus, epoch + 1, since_s) - since_s
+    holds_s = commanded(bus, epoch + 1, since_s) - since_s
     holds(lambda: site.limits_w() == before_w, 5.0, "limits while the new leader may raise nothing")
     vectors = bus.of(SetLimits, since_s, epoch=epoch + 1)
     assert vectors, "it grants what stands"
@@ -124,15 +112,15 @@ def test_a_coordinator_killed_and_started_again_moves_no_limit(site: Site, bus: 
     site.clean_so_far()
 
 
-def test_another_coordinator_takes_over_a_killed_one_and_moves_nothing(site: Site, bus: Ear):
-    second(site, "policy-b")
+def test_another_coordinator_takes_over_a_killed_one_and_moves_nothing(site: Site, bus: Ear, trigger: Path):
+    second(site, "policy-b", STOP_BEFORE_A_RAISE=str(trigger))
     contending(site, "policy-b")
-    before_w = settled(site)
+    before_w = natural(bus, site)
     epoch, writes, since_s = epoch_now(bus), site.writes(), time.monotonic()
 
     site.child("policy").signal(signal.SIGKILL)
 
-    holds_s = commanded(site, bus, epoch + 1, since_s) - since_s
+    holds_s = commanded(bus, epoch + 1, since_s) - since_s
     holds(lambda: site.limits_w() == before_w, 5.0, "limits during a change of leader")
     assert site.writes() == writes
     assert holds_s <= TAKE_OVER_S + LOADED_S
@@ -142,27 +130,24 @@ def test_another_coordinator_takes_over_a_killed_one_and_moves_nothing(site: Sit
 
 
 def test_a_coordinator_frozen_before_it_publishes_a_raise_wakes_up_fenced(
-    site: Site, bus: Ear, bridge: Voice, tmp_path: Path
+    site: Site, bus: Ear, bridge: Supply, trigger: Path
 ):
-    trigger = tmp_path / "stop"
-    site.child("policy-b").signal(signal.SIGKILL)
-    frozen = second(site, "policy-c", STOP_BEFORE_A_RAISE=str(trigger))
-    started_s = time.monotonic()
-    until(lambda: bus.of(SetLimits, started_s), 20, "the third coordinator to lead")
+    frozen = site.child("policy-b")  # it leads since the take-over
     site.stack.start("policy")
     contending(site, "policy")
-    until(lambda: journalled(site, "verified", "policy-c"), 10)
-    bridge.say(subjects.meter("local", "ups-1"), supply(4, 1))
-    low_w = settled(site)
+    bridge.say(3)
+    until(
+        lambda: max(map(max, site.limits_w().values())) < LOW_W, 5, "limits under a UPS with two modules out"
+    )
     old_epoch, since_s, since_ns = epoch_now(bus), time.monotonic(), boot_ns()
     trigger.touch()
 
-    bridge.say(subjects.meter("local", "ups-1"), supply(5, 2))  # room again: it wants to raise
+    bridge.say(5)  # room again: it wants to raise
     until(lambda: state_of(frozen.pid) == "T", 10, "the coordinator to stop before its raise")
     stopped_s = time.monotonic()
-    took_s = commanded(site, bus, old_epoch + 1, since_s) - stopped_s
+    took_s = commanded(bus, old_epoch + 1, since_s) - stopped_s
     time.sleep(max(0.0, FREEZE_S - (time.monotonic() - stopped_s)))  # the freeze itself
-    known_w, woken_s = site.limits_w(), time.monotonic()
+    woken_s, woken_ns = time.monotonic(), boot_ns()
     frozen.signal(signal.SIGCONT)
 
     late = until(
@@ -174,7 +159,6 @@ def test_a_coordinator_frozen_before_it_publishes_a_raise_wakes_up_fenced(
     assert {ack.refused for ack in refused} == {"stale_epoch"}
     assert (late[0].message.epoch, late[0].message.seq) in {(ack.epoch, ack.seq) for ack in refused}
     written = [line for node in NODES for line in site.guardian_writes(node, since_ns)]
-    woken_ns = boot_ns() - int((time.monotonic() - woken_s) * 1e9)
     assert not [w for w in written if w["epoch"] == old_epoch and w["stamp_ns"] > woken_ns]
     assert took_s <= TAKE_OVER_S + LOADED_S
     until(
@@ -183,20 +167,11 @@ def test_a_coordinator_frozen_before_it_publishes_a_raise_wakes_up_fenced(
         "the woken one to step down",
     )
     assert frozen.running(), "it contends again instead of dying"
-    print(f"\nholds came {took_s:.2f} s after the freeze; low {low_w}, when it woke {known_w}")
+    print(f"\nholds came {took_s:.2f} s after the freeze")
+    frozen.signal(signal.SIGKILL)
     site.clean_so_far()
-
-
-def journalled(site: Site, what: str, name: str) -> list[dict[str, object]]:
-    return lines(site.folder.state(name) / "journal.jsonl", what)
 
 
 def state_of(pid: int) -> str:
     """The kernel's letter for a process: T is stopped."""
-    return Path(f"/proc/{os.fspath(str(pid))}/stat").read_text().rsplit(")", 1)[1].split()[0]
-
-
-def test_the_whole_of_it_broke_no_limit(site: Site):
-    verdict = site.judged_clean()
-
-    assert verdict["limits_changed"] > 0
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]

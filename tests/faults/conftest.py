@@ -1,0 +1,34 @@
+"""One calm site for the faults that leave it whole: its tests stand in `test_site_*.py` and run one after another."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_bus import Ear, Supply, ear, voice
+from live_site import LEAN, Site, calm_world, site_up, start_jobs
+
+from easyrider import subjects
+
+HEARD = tuple(subjects.every(kind) for kind in ("command", "ack", "state", "plan", "job"))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Two nodes of two boards under a job that gives no reason to move a limit."""
+    with site_up(Path(tmp_path_factory.mktemp("calm")), calm_world(), without=LEAN) as running:
+        start_jobs(running)
+        yield running
+
+
+@pytest.fixture(scope="session")
+def bus(site: Site) -> Iterator[Ear]:
+    """Commands, acks, states and plans of the calm site."""
+    with ear(site.stack.servers, *HEARD) as heard:
+        yield heard
+
+
+@pytest.fixture(scope="session")
+def bridge(site: Site) -> Iterator[Supply]:
+    """Says what the UPS of the calm site still carries, in place of the bridge."""
+    with voice(site.stack.servers, "infra-bridge") as speaking:
+        yield Supply(speaking)
