@@ -43,6 +43,7 @@ _apart = metrics.gauge(
 )
 _dropped = metrics.counter("telemetry_unsent_total", "Messages that found no bus", ["what"])
 _malformed = metrics.counter("telemetry_malformed_total", "Input that was refused", ["what"])
+_jobs_age = metrics.gauge("telemetry_jobs_age_seconds", "Since the jobs file was last good; 0 while it is")
 _looks = metrics.gauge("telemetry_looks", "Looks at boards since start", ["group"])
 _late = metrics.gauge("telemetry_late_ticks", "Ticks of the sampling timer that were missed")
 
@@ -72,6 +73,7 @@ class Desk:
         self._loop = asyncio.get_running_loop()
         self._seconds = 0
         self._looks = self._slow_looks = 0
+        self._jobs_good_s, self._jobs_bad = time.monotonic(), False
 
     def age_s(self) -> float | None:
         """Since the newest look that gave a valid reading of any board; None before the first."""
@@ -172,6 +174,7 @@ class Desk:
             self._log.error("no board answers; NVML begins anew", code=self.roster.desks[0].code)
             self._failing_ns = now_ns
             self._anew_s = min(2 * self._anew_s, 10.0)
+            self._sampler.rest()
             self._driver.begin_anew()
 
     def _expect_row(self) -> None:
@@ -246,11 +249,15 @@ class Desk:
         jobs = None
         try:
             jobs = source.now()
+            if jobs is not None:
+                self._jobs_good_s, self._jobs_bad = time.monotonic(), False
         except BadJobsFile as fault:
+            self._jobs_bad = True
             _malformed.labels("jobs_file").inc()
             log.bounded(self._log, "jobs file", _LOG_EVERY_S).warning("jobs file refused", fault=str(fault))
         for event in watch.update(jobs, time.time_ns(), time.monotonic_ns(), self.roster.physical):
             self._say(subjects.job(self._config.region, event.job), event)
+        _jobs_age.set(time.monotonic() - self._jobs_good_s if self._jobs_bad else 0.0)
         return _JOBS_EVERY_S
 
     def on_phase(self, data: bytes, phases: PhaseSocket) -> None:

@@ -19,8 +19,20 @@ class BadJobsFile(EasyRiderError):
         super().__init__(f"{path}: {why}; the jobs read before stay")
 
 
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """One job as the file says it; only its id has to be there."""
+
+    id: str
+    type_key: str = ""
+    priority_class: str = "normal"
+    tenant: str = ""
+    queue: str = ""
+    gpu_uuids: tuple[str, ...] = ()
+    started: float = 0.0
+
+
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
-    jobs: list[Job]
+    jobs: list[_Entry]
 
 
 class JobsFile:
@@ -44,9 +56,10 @@ class JobsFile:
         if status.st_size > _LARGEST:
             raise BadJobsFile(self.path, f"{status.st_size} bytes where {_LARGEST} are allowed")
         try:
-            jobs = self._decoder.decode(self.path.read_bytes()).jobs
+            entries = self._decoder.decode(self.path.read_bytes()).jobs
         except (OSError, msgspec.DecodeError) as fault:
             raise BadJobsFile(self.path, str(fault)) from fault
+        jobs = [Job(**msgspec.structs.asdict(entry)) for entry in entries]
         self._refuse_nonsense(jobs)
         return jobs
 

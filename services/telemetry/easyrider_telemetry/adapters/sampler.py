@@ -95,6 +95,12 @@ class Sampler:
         if is_first:
             self._begin(lane)
 
+    def rest(self) -> None:
+        """No board is read in the common lane until `put` names it again: its handles are about to become void."""
+        with self._lock:
+            if self._common is not None:
+                self._common.slots = []
+
     def stop(self) -> None:
         """No further look begins. Threads in a call are left to it; they do not keep the process."""
         self._stopping = True

@@ -1,0 +1,86 @@
+"""Jobs of a node: told when they change, and again now and then."""
+
+import json
+
+import pytest
+
+from easyrider_telemetry.adapters.jobs_file import BadJobsFile, JobsFile
+from easyrider_telemetry.core.job_watch import Job, JobWatch
+
+S = 1_000_000_000
+
+
+def watch() -> JobWatch:
+    return JobWatch("local", "n1", "boot")
+
+
+def same(uuid: str) -> str:
+    return uuid
+
+
+def test_a_job_starts_changes_and_ends_once_each():
+    jobs = watch()
+    first, second = Job(id="a", gpu_uuids=("g0",)), Job(id="a", gpu_uuids=("g0", "g1"))
+
+    said = [
+        [event.change for event in jobs.update(now, 0, k * S, same)]
+        for k, now in enumerate([[first], [first], None, [second], [], []])
+    ]
+
+    assert said == [["started"], [], [], ["changed"], ["ended"], []]
+
+
+def test_a_running_job_is_said_again_every_ten_seconds_even_without_news():
+    jobs = watch()
+    jobs.update([Job(id="a")], 0, 0, same)
+
+    said = {k: [event.change for event in jobs.update(None, 0, k * S, same)] for k in range(1, 31)}
+
+    assert {k: changes for k, changes in said.items() if changes} == {k: ["running"] for k in (10, 20, 30)}
+
+
+def test_partitions_of_one_board_are_that_board_once():
+    events = watch().update(
+        [Job(id="a", gpu_uuids=("MIG-1", "MIG-2", "g1"))],
+        0,
+        0,
+        {"MIG-1": "g0", "MIG-2": "g0", "g1": "g1"}.__getitem__,
+    )
+
+    assert events[0].gpus == ("g0", "g1")
+
+
+def test_the_file_is_read_when_it_changed_only(tmp_path):
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": [{"id": "a", "gpu_uuids": ["g0"], "started": 1.7e9}]}))
+    source = JobsFile(path)
+
+    assert [job.id for job in source.now() or []] == ["a"]
+    assert source.now() is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"jobs": [{"id": 3}]}',
+        '{"jobs": [{"id": ""}]}',
+        '{"jobs": [{"id": "a"}, {"id": "a"}]}',
+        '{"jobs": [{"id": "a", "started": -5}]}',
+        '{"jobs": [{"id": "a", "wattage": 5}]}',
+    ],
+)
+def test_a_bad_file_is_refused_once_and_by_name(tmp_path, text):
+    path = tmp_path / "jobs.json"
+    path.write_text(text)
+    source = JobsFile(path)
+
+    with pytest.raises(BadJobsFile, match=r"jobs\.json"):
+        source.now()
+    assert source.now() is None
+
+
+def test_a_missing_file_is_a_bad_file(tmp_path):
+    with pytest.raises(BadJobsFile):
+        JobsFile(tmp_path / "none.json").now()
