@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.observe import UNREAD_S, Observation
-from easyrider_policy.core.records import Situation
+from easyrider_policy.core.situation import Situation
 from easyrider_policy.core.tally import tally
 from easyrider_policy.core.walls import Walls
 

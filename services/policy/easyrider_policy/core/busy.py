@@ -43,9 +43,3 @@ class Busy:
         if moved.any():
             self.share = np.where(moved, natural, self.share)
             self.classes = curves.busy_class(self.share)
-
-    def reset(self, job: int) -> None:
-        """The job is another one now."""
-        self.ring[:, job] = np.nan
-        self.share[job] = 1.0
-        self.classes[job] = curves.BUSY_CLASSES - 1

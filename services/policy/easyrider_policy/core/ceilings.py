@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.observe import Observation
-from easyrider_policy.core.records import Situation
+from easyrider_policy.core.situation import Situation
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -66,6 +66,7 @@ class Layout:
     min_w: Floats  # (J,) highest device minimum among its boards
     max_w: Floats  # (J,) lowest device maximum
     known_peak_w: Floats  # (J,) NaN: none
+    fallback_w: Floats  # (J,) mean among its boards: what a job counts at least, whatever its limit
     yield_order: tuple[Ints, ...]  # groups of jobs, first to yield first
     averaged: Bools  # (D,) the target is kept as a mean over ten seconds or more
     leaf_domain: Ints  # (L,)
@@ -124,6 +125,7 @@ def layout(fleet: Fleet, jobs: Sequence[Job]) -> Layout:
         min_w=most,
         max_w=np.maximum(least, most),
         known_peak_w=_floats([np.nan if job.known_peak_w is None else job.known_peak_w for job in kept]),
+        fallback_w=_mean_fallback(fleet, seat, start, sizes),
         yield_order=_yield_order(kept),
         averaged=np.array([d.target_window_s >= AVERAGED_S for d in fleet.domain_records], dtype=np.bool_),
         leaf_domain=leaf[0],
@@ -155,6 +157,13 @@ def _seats(fleet: Fleet, jobs: Sequence[Job]) -> tuple[list[Ints], list[Job], In
             kept.append(job)
             seats.append(rows)
     return seats, kept, job_of
+
+
+def _mean_fallback(fleet: Fleet, seat: Ints, start: Ints, sizes: Ints) -> Floats:
+    if not len(start):
+        return np.zeros(0)
+    back_w = fleet.fallback_w[fleet.gpu_node[seat]]
+    return np.asarray(np.add.reduceat(back_w, start) / sizes, dtype=np.float64)
 
 
 def _leaf_pairs(fleet: Fleet, seat: Ints, seat_job: Ints, jobs: int) -> tuple[Ints, Ints, Ints]:

@@ -168,19 +168,28 @@ class Observation:
             self.overshoot.add(mean_w.mean(axis=0), self.limit_w, bound, span_s)
 
     def _seconds(self, sample_w: Floats, cap_w: Floats) -> None:
+        if len(sample_w) == _SECOND and self.samples % _SECOND == 0:
+            self._second[:] = sample_w
+            self.samples += _SECOND
+            self._close(cap_w)
+            return
         for row in sample_w:
             self._second[self.samples % _SECOND] = row
             self.samples += 1
             if self.samples % _SECOND == 0:
-                level_w = np.minimum(cap_w, self.peaks.peak_w)
-                self.duty.add_second(self._second.mean(axis=0), level_w)
-                if self.samples % (5 * _SECOND) == 0:
-                    self.busy.settle(self.peaks.peak_w, cap_w)
+                self._close(cap_w)
+
+    def _close(self, cap_w: Floats) -> None:
+        """A whole second is there."""
+        self.duty.add_second(self._second.sum(axis=0) / _SECOND, np.minimum(cap_w, self.peaks.peak_w))
+        if self.samples % (5 * _SECOND) == 0:
+            self.busy.settle(self.peaks.peak_w, cap_w)
 
 
 def _mean(sample_w: Floats) -> Floats:
-    if not np.isnan(sample_w).any():
-        return np.asarray(sample_w.mean(axis=0), dtype=np.float64)
+    whole = sample_w.sum(axis=0) / len(sample_w)
+    if not np.isnan(whole).any():
+        return np.asarray(whole, dtype=np.float64)
     good = np.isfinite(sample_w)
     sums = np.where(good, sample_w, 0.0).sum(axis=0)
     return np.where(good.any(axis=0), sums / np.maximum(good.sum(axis=0), 1), np.nan)

@@ -45,6 +45,9 @@ def paced(problem: Problem, moves: Moves, pacing: Pacing) -> Floats:
     old_w, wished_w = moves.old_w, moves.wished_w
     if bool((np.abs(wished_w - old_w) < 1e-9).all()):
         return old_w.copy()
+    falls = wished_w < old_w - 1e-9
+    if not falls.any() and not (wished_w - old_w >= pacing.dead_band_share * moves.rating_w).any():
+        return old_w.copy()
     required = _required(problem, moves)
     lowered_w = _lowered(moves, pacing, required)
     raised_w = _raised(moves, pacing)

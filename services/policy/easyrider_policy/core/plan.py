@@ -9,6 +9,7 @@ from easyrider_policy.core.budgets import budgets
 from easyrider_policy.core.ceilings import ceilings
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.pacing import Moves, paced
+from easyrider_policy.core.question import ask
 from easyrider_policy.core.reasons import reasons
 from easyrider_policy.core.records import Decision, Memory, Situation
 from easyrider_policy.core.solution import Solution
@@ -41,13 +42,15 @@ def plan(
     room = budgets(observation, walls, situation, ours, urgent.penalty_w, reactive)
     before = memory.solution if memory.loads_layout is layout else None
     held_w = ceilings(observation, situation, changed_s, ours)
-    live = solve(observation, weighed, room, ours, layout.controlled, before, held_w)
+    question = ask(observation, weighed, room, ours, layout.controlled, held_w)
+    live = solve(layout, question, before)
     next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing)
-    why = reasons(layout, live, live.limit_w, next_w, observation.peaks.known)
+    why = reasons(layout, live, next_w, observation.peaks.known)
     best_w = live.limit_w
-    if not live.ours.all():
+    mine = question.mine
+    if not mine.all():
         shown_w = _as_if(observation, walls, situation, urgent.penalty_w, reactive)
-        next_w, best_w = np.where(live.ours, next_w, shown_w), np.where(live.ours, best_w, shown_w)
+        next_w, best_w = np.where(mine, next_w, shown_w), np.where(mine, best_w, shown_w)
     wanted_w = np.full(len(steered), np.nan)
     idle = steered & ~in_job
     wanted_w[idle] = layout.fleet.min_w[idle]
@@ -125,12 +128,12 @@ def _paced(
             old_w=old_w,
             wished_w=live.limit_w,
             natural_w=live.problem.peak_w,
-            binds_w=np.where(live.stalled, observation.draw_w, live.problem.peak_w),
+            binds_w=np.where(live.question.stalled, observation.draw_w, live.problem.peak_w),
             rating_w=layout.max_w,
             changed_ago_s=now_s - last_change_s,
             lowered_ago_s=now_s - last_fall_s,
             fresh=fresh,
-            movable=live.ours,
+            movable=live.question.mine,
         ),
         pacing,
     )
@@ -144,13 +147,14 @@ def _as_if(
     every = layout.job_of >= 0
     room = budgets(observation, walls, situation, every, penalty_w, reactive)
     weighed = loads(layout, np.where(every, observation.overshoot.counted, 0.0))
-    return solve(observation, weighed, room, every, np.ones(layout.job_count, dtype=np.bool_)).limit_w
+    question = ask(observation, weighed, room, every, np.ones(layout.job_count, dtype=np.bool_))
+    return solve(layout, question).limit_w
 
 
 def _slowdown(live: Solution, next_w: Floats) -> Floats:
     natural = live.problem.peak_w
     speed = curves.speed(np.minimum(next_w, natural) / natural, live.problem.busy)
-    return np.where(live.stalled, 0.0, 1.0 - speed)
+    return np.where(live.question.stalled, 0.0, 1.0 - speed)
 
 
 def _slope(node_slope: Floats) -> float:

@@ -3,8 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from easyrider_policy.core.allocate import Allocation
+from easyrider_policy.core.floors import Floors
 from easyrider_policy.core.headroom import UNBOUND_SHARE
 from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.problem import Problem
 from easyrider_policy.core.solution import Solution
 
 Floats = NDArray[np.float64]
@@ -15,40 +18,51 @@ PACED_SHARE = 0.01
 """Of the device maximum: a limit that stands further from the best one is held back by pacing."""
 
 
-def reasons(
-    layout: Layout, solution: Solution, best_w: Floats, next_w: Floats, known: Bools
-) -> tuple[str, ...]:
+def reasons(layout: Layout, solution: Solution, next_w: Floats, known: Bools) -> tuple[str, ...]:
     """(J,) of natural, held, start, stalled, floor, pacing, not_ours, or <kind>:<domain>.
 
-    Kinds are target, hard and infeasible.
+    Kinds are target, hard and infeasible. `next_w` is what comes of the limits, `known` whose peak was seen.
     """
+    late = np.abs(solution.limit_w - next_w) > PACED_SHARE * layout.max_w
+    mine = solution.question.mine
+    if known.all() and mine.all() and not late.any():
+        return solution.told
+    told = list(solution.told)
+    for job in np.flatnonzero(late | ~known | ~mine).tolist():
+        if not mine[job]:
+            told[job] = "not_ours"
+        elif told[job].startswith("infeasible"):
+            continue
+        elif late[job]:
+            told[job] = "pacing"
+        elif told[job] == "natural":
+            told[job] = "start"
+    return tuple(told)
+
+
+def bindings(problem: Problem, floors: Floors, allocation: Allocation, stalled: Bools) -> tuple[str, ...]:
+    """What binds each job (J,), pacing aside."""
+    layout = problem.layout
     if not layout.job_count:
         return ()
-    problem, allocation = solution.problem, solution.allocation
-    domain = _binding(layout, solution)
     names = np.array(layout.fleet.domains, dtype=object)
     prefix = np.where(allocation.hard_binds, "hard:", "target:").astype(object)
-    told = (prefix + names)[domain]
+    told = (prefix + names)[_binding(problem, allocation)]
     free = allocation.watts >= UNBOUND_SHARE * problem.top_w
     told[free] = "natural"
-    told[free & ~known] = "start"
     told[free & (problem.top_w < UNBOUND_SHARE * problem.peak_w)] = "held"  # by something else
-    at_floor = ~free & ~solution.floors.yielded & (allocation.watts <= problem.floor_w + 0.5)
-    told[at_floor] = "floor"
-    told[solution.stalled] = "stalled"
-    told[np.abs(best_w - next_w) > PACED_SHARE * layout.max_w] = "pacing"
-    lacking = solution.floors.missing_w > 0
-    if lacking.any():
-        told = _infeasible(layout, solution, told)
-    told[~solution.ours] = "not_ours"
+    told[~free & ~floors.yielded & (allocation.watts <= problem.floor_w + 0.5)] = "floor"
+    told[stalled] = "stalled"
+    for domain in np.flatnonzero(floors.missing_w > 0):
+        told[layout.pair_job[layout.pair_domain == domain]] = f"infeasible:{layout.fleet.domains[domain]}"
     return tuple(told.tolist())
 
 
-def _binding(layout: Layout, solution: Solution) -> Ints:
+def _binding(problem: Problem, allocation: Allocation) -> Ints:
     """The domain (J,) that makes each job's watts dearest; the fullest one where none has a price."""
-    problem, own = solution.problem, solution.allocation.own_price
+    layout, own = problem.layout, allocation.own_price
     dear = own[layout.pair_domain] * problem.loads.normal
-    held = solution.allocation.watts
+    held = allocation.watts
     room_w = np.minimum(problem.target_w - problem.drawn_w(held), problem.hard_w - problem.held_w(held))
     fullness = -room_w / np.maximum(np.abs(problem.target_w), 1.0)
     least = dear.max(initial=0.0) * 1e-6
@@ -63,11 +77,3 @@ def _binding(layout: Layout, solution: Solution) -> Ints:
     first = np.minimum.reduceat(place, layout.job_pair_start)
     result: Ints = layout.pair_domain[layout.by_job][first]
     return result
-
-
-def _infeasible(layout: Layout, solution: Solution, told: NDArray[np.object_]) -> NDArray[np.object_]:
-    missing_w = solution.floors.missing_w
-    for domain in np.flatnonzero(missing_w > 0):
-        below = layout.pair_job[layout.pair_domain == domain]
-        told[below] = f"infeasible:{layout.fleet.domains[domain]}"
-    return told

@@ -1,4 +1,4 @@
-"""One sharing of watts: the question, the floors that fit, the allocation, and limits with headroom."""
+"""One sharing of watts: the question, the floors that fit, the allocation, limits with headroom, and why."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,18 @@ from numpy.typing import NDArray
 from easyrider_policy.core.allocate import Allocation
 from easyrider_policy.core.floors import Floors
 from easyrider_policy.core.problem import Problem
+from easyrider_policy.core.question import Question
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Solution:
-    """(J,) arrays hold watts per board. `ours` (J,): jobs with a board that is steered."""
+    """`limit_w` (J,) watts per board; `told` (J,) what binds each job."""
 
-    asked: Problem  # as it was put
+    question: Question
     problem: Problem  # with floors that fit
     floors: Floors
     allocation: Allocation
     limit_w: Floats
-    stalled: Bools
-    ours: Bools
+    told: tuple[str, ...]
