@@ -223,3 +223,7 @@ def test_a_board_not_read_in_time_has_missing_cells():
     cells = desk().look(None, 0)
 
     assert (cells[POWER_OK], cells[MEAN_OK], cells[ENERGY_OK], cells[LIMIT_OK]) == (quality.MISSING,) * 4
+
+
+def test_an_enforced_limit_of_zero_is_no_limit():
+    assert watch(desk(), 1, limit_mw=0)[0][LIMIT_OK] == quality.OUT_OF_RANGE

@@ -137,7 +137,7 @@ class Desk:
             looks = self._pending | looks
             self._pending = {}
         now_ns = time.monotonic_ns()
-        read_ns = max((look.mono_ns for look in row.fast.values()), default=now_ns)
+        read_ns = next(reversed(row.fast.values())).mono_ns if row.fast else now_ns
         cells = [desk.look(looks.get(slot), read_ns) for slot, desk in enumerate(self.roster.desks)]
         if not all(cell[1] and cell[3] for cell in cells):
             self._valid_ns = read_ns

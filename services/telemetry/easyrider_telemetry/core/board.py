@@ -77,7 +77,7 @@ class BoardDesk:
             power_ok
             or energy_ok
             or limit_ok
-            or not (0.0 <= power_w <= self._ceiling_w and limit_mw <= self._ceiling_mw)
+            or not (0.0 <= power_w <= self._ceiling_w and 0 < limit_mw <= self._ceiling_mw)
         ):
             power_ok, energy_ok, limit_ok = self._judge(reading)
         self._answers = not (power_ok and energy_ok)
