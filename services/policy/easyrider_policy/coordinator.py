@@ -1,6 +1,6 @@
 """One look at everything: gather samples, plan if it is time, compose what may leave now. No clock, no client."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -115,8 +115,7 @@ class Coordinator:
         self._planned_s = now_s
         situation = self._situation(now_s, estimates)
         rules = picture.rules
-        decision = plan(picture.observation, picture.walls, situation, picture.memory, rules.pacing)
-        self.decision = replace(decision, wanted_w=self._patient_w(now_s, decision, estimates))
+        self.decision = plan(picture.observation, picture.walls, situation, picture.memory, rules.pacing)
         picture.memory = self.decision.memory
         return cause
 
@@ -162,7 +161,8 @@ class Coordinator:
         boards = len(picture.fleet.gpus)
         if not boards:
             return Orders()
-        limit_w = np.full(boards, np.nan) if self.decision is None else self.decision.wanted_w
+        decided = self.decision
+        limit_w = np.full(boards, np.nan) if decided is None else self._patient_w(now_s, decided, estimates)
         if self.lower_only:
             limit_w = np.fmin(limit_w, picture.safety.commands.held.limit_w)
         wanted = Wanted(limit_w=limit_w, managed=picture.managed, job=picture.observation.layout.job_of)
