@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from easyrider_twin import library, standalone, statefile
@@ -15,12 +15,11 @@ from easyrider_twin import library, standalone, statefile
 class MovingNode:
     """A node file of eight boards that a thread advances every 20 ms; the counter steps every 100 ms."""
 
-    def __init__(self, folder: Path, **load: Callable[[float], float]) -> None:
+    def __init__(self, folder: Path) -> None:
         self.state = standalone.create(folder / "nvml.state")
         self.library = library.folder()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._move, daemon=True)
-        self.frozen: set[int] = set()
 
     def environment(self, **extra: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("EASYRIDER_")}

@@ -1,85 +1,16 @@
 """The telemetry process, as an operator starts it, on a simulated node and a real bus."""
 
-import asyncio
-import contextlib
-import json
 import os
-import socket
 import time
-import urllib.error
-import urllib.request
-from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
-from telemetry_node import moving_node, telemetry
+from telemetry_ear import UUIDS, readiness, running, until, valid
 
-from easyrider import subjects
-from easyrider.bus import Bus
 from easyrider.frame_view import view
-from easyrider.messages import JobEvent, NodeFrame, PhaseMark
-from easyrider.testing.servers import nats_server
 from easyrider_twin import standalone
 
 pytestmark = pytest.mark.system
-UUIDS = [f"GPU-5ead0a10-0000-4000-8000-{index:012x}" for index in range(8)]
-
-
-@pytest.fixture(scope="module")
-def nats():
-    with nats_server() as server:
-        yield server
-
-
-class Ear:
-    """Everything that one node says, in order."""
-
-    def __init__(self) -> None:
-        self.frames: list[NodeFrame] = []
-        self.jobs: list[JobEvent] = []
-        self.phases: list[PhaseMark] = []
-
-    async def listen(self, bus: Bus) -> None:
-        await bus.subscribe(subjects.frames_in("local"), (NodeFrame,), lambda m, _: self.frames.append(m))
-        await bus.subscribe(subjects.jobs_in("local"), (JobEvent,), lambda m, _: self.jobs.append(m))
-        await bus.subscribe(subjects.phases_in("local"), (PhaseMark,), lambda m, _: self.phases.append(m))
-
-
-async def until(condition, within_s=20.0):
-    deadline_s = time.monotonic() + within_s
-    while not (found := condition()):
-        assert time.monotonic() < deadline_s, "in vain"
-        await asyncio.sleep(0.02)
-    return found
-
-
-@contextlib.asynccontextmanager
-async def running(nats, folder: Path, before=lambda node: None, **settings: str):
-    """A node, its telemetry, and an ear on the bus."""
-    with moving_node(folder) as node:
-        before(node)
-        async with Bus.connect(nats.url, name="test") as bus:
-            ear = Ear()
-            await ear.listen(bus)
-            with telemetry(node, nats.url, folder, **settings) as process:
-                yield node, ear, process
-
-
-def readiness(folder: Path) -> int:
-    try:
-        with urllib.request.urlopen(
-            f"http://{(folder / 'health').read_text().strip()}/ready", timeout=2
-        ) as answer:
-            return answer.status
-    except urllib.error.HTTPError as refused:
-        return refused.code
-    except OSError:
-        return 0
-
-
-def valid(frame: NodeFrame, slot: int) -> bool:
-    return frame.power_ok[slot] == 0
 
 
 async def test_frames_flow_with_every_board_and_slow_columns_in_every_tenth(nats, tmp_path):
@@ -237,74 +168,6 @@ async def test_an_xid_error_becomes_an_event(nats, tmp_path):
 
         await until(lambda: '"xid": 79' in (tmp_path / "telemetry.log").read_text())
         assert UUIDS[6] in (tmp_path / "telemetry.log").read_text()
-
-
-def write_jobs(path: Path, *jobs: dict) -> None:
-    half = path.with_suffix(".new")
-    half.write_text(json.dumps({"jobs": jobs}))
-    half.replace(path)
-
-
-def job(name: str, *uuids: str) -> dict:
-    return {
-        "id": name, "type_key": "llm", "priority_class": "high", "tenant": "t", "queue": "q",
-        "gpu_uuids": list(uuids), "started": 1_700_000_000,
-    }  # fmt: skip
-
-
-async def test_jobs_start_change_and_end_as_the_file_says_and_survive_a_bad_file(nats, tmp_path):
-    jobs = tmp_path / "jobs.json"
-    write_jobs(jobs, job("a", *UUIDS[:4]), job("b", *UUIDS[4:]))
-
-    async with running(nats, tmp_path, jobs_file=str(jobs)) as (_, ear, _process):
-        await until(lambda: len(ear.jobs) >= 2)
-        assert [(event.job, event.change) for event in ear.jobs[:2]] == [("a", "started"), ("b", "started")]
-        assert ear.jobs[0].gpus == tuple(UUIDS[:4])
-        jobs.write_text("{not json")
-        await until(lambda: "jobs file refused" in (tmp_path / "telemetry.log").read_text())
-        assert len(ear.jobs) == 2
-
-        write_jobs(jobs, job("a", *UUIDS[:2]))
-
-        await until(lambda: len(ear.jobs) >= 4)
-        assert {(event.job, event.change) for event in ear.jobs[2:4]} == {("a", "changed"), ("b", "ended")}
-        await until(lambda: any(event.change == "running" for event in ear.jobs))
-
-
-async def test_phase_marks_from_the_local_socket_are_forwarded_and_nonsense_is_dropped(nats, tmp_path):
-    path = tmp_path / "phase.sock"
-
-    async with running(nats, tmp_path, phase_socket=str(path)) as (_, ear, process):
-        await until(path.exists)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as program:
-            program.connect(str(path))
-            program.send(b"\x93nonsense")
-            program.send(msgspec.msgpack.encode({"job": "a", "phase": "coffee", "begins": True}))
-            program.send(
-                msgspec.msgpack.encode(
-                    {"job": "a", "phase": "checkpoint", "begins": True, "expected_s": 30.0}
-                )
-            )
-        await until(lambda: ear.phases)
-
-        (mark,) = ear.phases
-        assert (mark.node, mark.job, mark.phase, mark.expected_s) == ("n1", "a", "checkpoint", 30.0)
-        assert process.poll() is None
-
-
-async def test_partitions_are_the_board_that_they_are_parts_of(nats, tmp_path):
-    def part(node):
-        node.state.gpus["capabilities"][0] |= 16
-        node.state.gpus["mig_count"][0] = 3
-
-    jobs = tmp_path / "jobs.json"
-    write_jobs(jobs)
-
-    async with running(nats, tmp_path, part, jobs_file=str(jobs)) as (_, ear, _process):
-        await until(lambda: len(ear.frames) >= 5)
-
-    assert ear.frames[0].gpus.split(",") == UUIDS
-    assert ear.frames[-1].gpu_count == 8
 
 
 async def test_a_second_long_frame_carries_ten_rows_at_their_own_times(nats, tmp_path):
