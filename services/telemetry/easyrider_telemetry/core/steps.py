@@ -81,7 +81,6 @@ class StepCount:
         middle_s = (self._low_s + self._high_s) / 2
         half_s = (self._low_s - self._high_s) / 2 + self._slack_s
         self._low_s, self._high_s = middle_s - half_s, middle_s + half_s
-        self._base = None
 
     def _sharpen(self) -> None:
         middle_s, half_s = (self._low_s + self._high_s) / 2, (self._high_s - self._low_s) / 2
