@@ -79,6 +79,16 @@ def test_a_curve_that_trips_before_twice_our_need_is_refused_with_the_numbers(af
         assert "we need 14.3 s" in found[0]
 
 
+def test_hosts_that_may_boot_uncapped_are_counted_at_device_maximum_and_guarded_ones_at_their_fallback():
+    # Four boards and two machines: 3000 W uncapped, 1200 W at fallbacks, on a PDU that carries 2000 W.
+    open_hosts, guarded = rules(2000.0, curve=UPS), rules(2000.0, guard=True, curve=UPS)
+
+    assert "a start of every host at once loads it to 1.5 x" in checks.faults(open_hosts)[0]
+    assert checks.faults(guarded) == []
+    assert checks.start_w(build(guarded, boards())) == pytest.approx([1200.0])
+    assert checks.start_w(build(open_hosts, boards())) == pytest.approx([3000.0])
+
+
 @pytest.mark.parametrize(
     ("change", "names"),
     [

@@ -44,9 +44,20 @@ def fallback_w(fleet: Fleet) -> Floats:
     return fleet.weights.worst(node_w) + _standing_w(fleet)
 
 
-def maximum_w(fleet: Fleet) -> Floats:
-    """(D,) wall watts when every board draws its maximum."""
-    return fleet.worst_wall_w(fleet.max_w) + _standing_w(fleet)
+def start_w(fleet: Fleet) -> Floats:
+    """(D,) wall watts when every host has just booted: boards at their maximum, behind a boot guard at the fallback.
+
+    See shared/decisions/0010: such a host's guardian enforces the fallback before any job can run.
+    """
+    guarded = fleet.boot_guard
+    at_boot_w = np.clip(fleet.fallback_w[fleet.gpu_node], fleet.min_w, fleet.max_w)
+    board_w = np.where(guarded[fleet.gpu_node], at_boot_w, fleet.max_w)
+    heard_w = np.bincount(fleet.gpu_node, weights=board_w, minlength=len(fleet.nodes))
+    guarded_w = fleet.unheard * np.maximum(fleet.fallback_w, fleet.class_min_w)
+    node_w = fleet.overhead_w + fleet.overhead_slope * (
+        heard_w + np.where(guarded, guarded_w, fleet.unheard_w)
+    )
+    return fleet.weights.worst(node_w) + _standing_w(fleet)
 
 
 def _standing_w(fleet: Fleet) -> Floats:
@@ -69,7 +80,7 @@ def _fallbacks(fleet: Fleet) -> Iterator[str]:
 
 
 def _timing(rules: Rules, fleet: Fleet) -> Iterator[str]:
-    highest_w = maximum_w(fleet)
+    highest_w = start_w(fleet)
     for row, domain in enumerate(fleet.domain_records):
         fault = timing_fault(domain, rules.leases, float(highest_w[row]))
         if fault is not None:
