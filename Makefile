@@ -16,7 +16,7 @@ help: ## show this
 install: $(RUN) ## build .venv with everything that runs
 
 demo: $(RUN) ## a simulated rack loses a supply module, without and with control (4 minutes)
-	$(BIN)/easyrider demo
+	$(BIN)/easyrider demo --out demo-out
 
 run: $(RUN) ## keep the whole stack up on this machine and say where to look
 	$(BIN)/easyrider up

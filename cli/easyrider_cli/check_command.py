@@ -7,7 +7,7 @@ from rich.table import Table
 
 from easyrider.errors import BadTree, EasyRiderError
 from easyrider.tree_reader import read
-from easyrider_policy.core.checks import fallback_w, faults, maximum_w
+from easyrider_policy.core.checks import fallback_w, faults, start_w
 from easyrider_policy.core.fleet import Fleet, build
 
 
@@ -46,12 +46,12 @@ def _refused(file: Path, found: list[str], console: Console) -> int:
 
 
 def _sums(fleet: Fleet) -> Table:
-    """Every domain in wall kW: what its fallbacks need and what its boards could draw, against its limits."""
+    """Every domain in wall kW: what its fallbacks need, and what all hosts starting together could draw."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("domain (wall kW)")
-    for heading in ("target", "hard limit", "least planned", "all at fallback", "all at maximum"):
-        table.add_column(heading, justify="right")
-    needs_w, highest_w = fallback_w(fleet), maximum_w(fleet)
+    table.add_column("wall kW", no_wrap=True)
+    for heading in ("target", "hard limit", "least planned", "all at fallback", "after a boot"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    needs_w, highest_w = fallback_w(fleet), start_w(fleet)
     for row, domain in enumerate(fleet.domain_records):
         watts = (
             domain.aim_w,

@@ -36,7 +36,7 @@ def power_picture(shown: Demonstration) -> PowerPicture:
     domain = shown.world.failures[0].domain
     live = shown.live
     return PowerPicture(
-        domain=domain,
+        domain=_name(shown.world, domain),
         runs=(
             _virtual(WITHOUT, shown.without.outcome, domain),
             _virtual(static_label(shown), shown.static.outcome, domain),
@@ -81,11 +81,15 @@ def static_label(shown: Demonstration) -> str:
 
 def sources(world: World) -> str:
     """What of the load is recorded and what synthetic."""
-    recorded = [job for job in world.jobs if isinstance(job.program, Recorded)]
-    synthetic = [job for job in world.jobs if not isinstance(job.program, Recorded)]
-    parts = [f"{job.id} replays recorded power" for job in recorded]
-    parts += [f"{job.id} is a synthetic job" for job in synthetic]
-    return f"Simulated GPUs, seed {world.seed}; {', '.join(parts)}."
+    recorded = sum(isinstance(job.program, Recorded) for job in world.jobs)
+    synthetic = len(world.jobs) - recorded
+    jobs = f"jobs on recorded power: {recorded}, synthetic jobs: {synthetic}"
+    return f"Simulated GPUs, seed {world.seed}; {jobs}"
+
+
+def _name(world: World, domain_id: str) -> str:
+    kind = next(domain.kind for domain in world.domains if domain.id == domain_id).upper()
+    return kind if kind == domain_id.upper() else f"{kind} {domain_id}"
 
 
 def _virtual(label: str, outcome: Outcome, domain: str) -> DomainRun:

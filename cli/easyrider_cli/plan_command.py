@@ -128,11 +128,11 @@ def _domains(plan: Plan) -> Table:
     for domain in plan.domains:
         remarks = [
             f"INFEASIBLE by {domain.missing_w / 1e3:.2f} kW" if domain.missing_w > 0 else "",
-            "" if domain.closed else f"open: {domain.uncontrolled_gpus} GPUs not controlled",
+            "" if domain.closed else f"open: {domain.uncontrolled_gpus} GPUs uncontrolled",
         ]
         watts = (domain.observed_w, domain.target_w, domain.counted_w, domain.hard_limit_w, domain.budget_w)
         shown = ("unknown" if w is None else f"{w / 1e3:.2f}" for w in watts)
-        table.add_row(domain.domain, *shown, "; ".join(filter(None, remarks)))
+        table.add_row(domain.domain, *shown, "\n".join(filter(None, remarks)))
     return table
 
 

@@ -52,15 +52,15 @@ def table(report: dict[str, Any]) -> Table:
     """The three runs side by side."""
     runs = [report[name] for name in ("without", "static", "with")]
     shown = Table(title=f"One rack, three runs (seed {report['seed']}, {report['seconds']:.0f} s)")
-    cap_w = report["static"]["cap_w"]
-    for heading in ("", "without control", f"static cap of {cap_w:.0f} W", "with EasyRider"):
-        shown.add_column(heading, justify="right" if heading else "left")
+    for heading in ("", "no control", "static cap", "EasyRider"):
+        shown.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    shown.add_row("limit per GPU", "none", f"{report['static']['cap_w']:.0f} W", "planned")
     shown.add_row("supply", *(_supply(run) for run in runs))
     shown.add_row("work lost", *(f"{run['work_lost_pct']:.1f} %" for run in runs))
     for number, job in enumerate(report["static"]["jobs"]):
         lost = (f"{run['jobs'][number]['work_lost_pct']:.1f} %" for run in runs)
-        shown.add_row(f"  {job['id']} ({job['source'].split(':')[0]})", *lost)
-    shown.add_row("energy over a hard limit", *(f"{_over_kj(run):.1f} kJ" for run in runs))
+        shown.add_row(f"  {job['id']}, {job['source'].split(':')[0]}", *lost)
+    shown.add_row("energy over hard limit", *(f"{_over_kj(run):.1f} kJ" for run in runs))
     live = report["with"]
     for name, key in _JUDGED:
         shown.add_row(name, "-", "-", "unknown" if live[key] is None else str(live[key]))
@@ -81,7 +81,7 @@ def _supply(run: dict[str, Any]) -> str:
     if not run["trips"]:
         return "stays up" if run["trips"] == 0 else "unknown"
     first = run["trip_list"][0]
-    return f"{first['domain']} drops it at {first['t_s']:.0f} s"
+    return f"{first['domain']} trips at {first['t_s']:.0f} s"
 
 
 def _over_kj(run: dict[str, Any]) -> float:

@@ -124,7 +124,7 @@ def test_the_demo_keeps_every_promise_it_makes(home: Path) -> None:
 
     for word in ("module of 5 of ups failed", "acks", "raises that waited"):
         assert word in errors
-    for word in ("stays up", "drops it at", "sum rule violations"):
+    for word in ("stays up", "ups trips at", "sum rule violations"):
         assert word in (home / "stdout").read_text()
     for picture in ("demo_power.png", "demo_work.png"):
         assert (home / picture).read_bytes().startswith(b"\x89PNG")

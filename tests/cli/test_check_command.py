@@ -1,0 +1,68 @@
+"""A rules document is judged before a coordinator is given it."""
+
+import copy
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from easyrider_cli.check_command import NoDocument, check
+from easyrider_cli.site import rules_of
+from easyrider_twin.rack import demo_world
+
+GOOD = rules_of(demo_world(1, 120.0), tree="site", mode="enforce")
+
+
+def judged(tmp_path: Path, document: dict[str, Any]) -> tuple[int, str]:
+    file, errors = tmp_path / "rules.yaml", io.StringIO()
+    file.write_text(yaml.safe_dump(document))
+    return check(file, Console(file=errors, width=80)), errors.getvalue()
+
+
+def test_a_good_document_is_told_with_the_sums_of_every_domain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, errors = judged(tmp_path, GOOD)
+
+    said = capsys.readouterr().out
+    assert (code, errors) == (0, "")
+    assert "can be kept" in said
+    assert "all at fallback" in said
+    assert {line.split()[0] for line in said.splitlines()[2:]} == {"ups", "pdu"}
+
+
+def test_fallbacks_that_do_not_fit_are_refused_with_the_numbers(tmp_path: Path) -> None:
+    document = copy.deepcopy(GOOD)
+    for node in document["nodes"]:
+        node["fallback_w_per_gpu"] = 600.0
+
+    code, errors = judged(tmp_path, document)
+
+    assert code == 2
+    assert errors.count("fallbacks and fixed loads come to") == 2
+    assert " W, its smallest planned hard limit" in errors
+
+
+def test_every_fault_is_a_line_of_its_own(tmp_path: Path) -> None:
+    document = copy.deepcopy(GOOD)
+    document["domains"][0]["rating_w"] = "much"
+    document["nodes"][0]["domain"] = "nowhere"
+    document["colour"] = "blue"
+
+    code, errors = judged(tmp_path, document)
+
+    assert code == 2
+    assert "3 faults" in errors.splitlines()[0]
+    assert len(errors.splitlines()) == 4
+    for word in ("rating_w", "nowhere", "colour"):
+        assert word in errors
+
+
+def test_a_document_that_is_no_text_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(NoDocument, match="it is no text"):
+        check(tmp_path / "rules.yaml", Console())

@@ -1,0 +1,135 @@
+"""The stack kept up: found by the other commands of the front door, watched, given back, ended."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.system, pytest.mark.slow]
+
+EASYRIDER = str(Path(sys.executable).parent / "easyrider")
+
+
+class Up:
+    """`easyrider up` as a process, and other commands beside it that know nothing but the user's environment."""
+
+    def __init__(self, runtime: Path) -> None:
+        self.environ = {name: v for name, v in os.environ.items() if not name.startswith("EASYRIDER_")}
+        self.environ["XDG_RUNTIME_DIR"] = str(runtime)
+        self.log = runtime / "up.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen([EASYRIDER, "up"], env=self.environ, stdout=log, stderr=log)
+
+    def run(self, *words: str, within_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
+        command = [EASYRIDER, *words]
+        return subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=within_s)
+
+    def plan(self) -> dict[str, Any]:
+        shown = self.run("plan", "--json", "--count", "1")
+        assert shown.returncode == 0, shown.stderr
+        found: dict[str, Any] = json.loads(shown.stdout)
+        return found
+
+    def until(self, true: Callable[[], Any], within_s: float, what: str) -> Any:
+        end_s = time.monotonic() + within_s
+        while not (found := true()):
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < end_s, f"not within {within_s} s: {what}"
+            time.sleep(0.2)
+        return found
+
+    def descendants(self) -> list[int]:
+        return [
+            int(place.name)
+            for place in Path("/proc").glob("[0-9]*")
+            if f"\0XDG_RUNTIME_DIR={self.environ['XDG_RUNTIME_DIR']}\0".encode() in b"\0" + environ_of(place)
+        ]
+
+
+def environ_of(place: Path) -> bytes:
+    try:
+        return (place / "environ").read_bytes()
+    except OSError:
+        return b""  # it ended, or is another user's
+
+
+@pytest.fixture(scope="module")
+def up() -> Iterator[Up]:
+    runtime = Path(tempfile.mkdtemp(prefix="u-"))
+    stack = Up(runtime)
+    stack.until(lambda: "up in enforce" in stack.log.read_text(), 60, "the stack to be up")
+    yield stack
+    if stack.process.poll() is None:
+        stack.process.send_signal(signal.SIGINT)
+        stack.process.wait(30)
+    shutil.rmtree(runtime, ignore_errors=True)
+
+
+def test_it_says_where_to_look(up: Up) -> None:
+    said = up.log.read_text()
+
+    for word in ("nats://", "redis://", "rules.yaml", "journal.jsonl", "/metrics", "easyrider plan"):
+        assert word in said
+
+
+def test_plans_come_with_limits_and_reasons(up: Up) -> None:
+    plan = up.until(lambda: found if (found := up.plan())["jobs"] else None, 30, "a plan with jobs")
+
+    assert [domain["domain"] for domain in plan["domains"]] == ["ups", "pdu"]
+    assert plan["leading"]
+    assert all(job["limit_w"] > 0 and job["reason"] for job in plan["jobs"])
+
+
+def test_plans_are_read_by_people_too(up: Up) -> None:
+    shown = up.run("plan", "--count", "1")
+
+    assert shown.returncode == 0, shown.stderr
+    for word in ("hard limit", "because", "silent nodes: none"):
+        assert word in shown.stdout
+
+
+def test_an_nvml_program_runs_on_a_node_of_the_stack(up: Up) -> None:
+    first = up.run("twin", "exec", "--", "nvidia-smi", "-L")
+    other = up.run("twin", "exec", "--node", "node-3", "--", "nvidia-smi", "-L")
+
+    assert (first.returncode, other.returncode) == (0, 0), first.stderr + other.stderr
+    assert len(first.stdout.splitlines()) == 8
+    assert first.stdout != other.stdout
+
+
+def test_a_second_stack_in_the_same_place_is_refused(up: Up) -> None:
+    second = up.run("up")
+
+    assert second.returncode == 2
+    assert "a stack is up there" in second.stderr.splitlines()[-1]
+    assert up.process.poll() is None
+
+
+def test_restore_gives_back_what_was_found(up: Up) -> None:
+    restored = up.run("restore", "--now")
+
+    assert restored.returncode == 0, restored.stdout + restored.stderr
+    assert restored.stderr.count("restored, 8 GPUs as they were found") >= 1
+    assert "node-4: " in restored.stderr
+
+
+def test_ctrl_c_ends_everything(up: Up) -> None:
+    assert len(up.descendants()) > 15
+
+    up.process.send_signal(signal.SIGINT)
+
+    assert up.process.wait(30) == 0
+    assert up.descendants() == []
+    assert "Traceback" not in up.log.read_text()
+    gone = up.run("plan")
+    assert gone.returncode == 2
+    assert "no stack is up" in gone.stderr
