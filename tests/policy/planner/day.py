@@ -4,6 +4,7 @@ One plan a second with ten 100 ms columns, through ledger and commands, to nodes
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from small_world import MAX_W, MIN_W, World, load
@@ -18,6 +19,12 @@ from easyrider_policy.core.records import Situation
 from easyrider_policy.core.unmanaged import Estimates
 
 BOARDS = 8
+
+
+@cache
+def speed_at(held):
+    """Speed of a computing job held at this share of its peak."""
+    return float(curves.speed(np.array([held]), np.array([32]))[0])
 
 
 @dataclass
@@ -150,8 +157,7 @@ class Day(World):
             if one.paused:
                 draw_w = np.full(10, min(155.0, cap_w))
             else:
-                held = min(1.0, cap_w / one.peak_w)
-                slow = float(curves.speed(np.array([held]), np.array([32]))[0])
+                slow = speed_at(round(min(1.0, cap_w / one.peak_w), 3))
                 at = ((one.at_s + steps) / one.period_s) % 1.0
                 draw_w = np.minimum(np.where(at < one.busy, one.peak_w, one.low_w), cap_w)
                 one.at_s += one.busy * slow + 1.0 - one.busy
