@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from live_site import Site, until
-
 from easyrider import subjects, wire
 from easyrider.bus import Bus
 from easyrider.messages import (
@@ -28,7 +26,6 @@ from easyrider.messages import (
 from easyrider.messages.base import Message
 from easyrider_cli.servers import Servers
 
-STILL_S = 3.0
 KINDS = (
     ExitGrant, Hold, JobEvent, Leaving, LimitAck, MeterReading, NodeFrame, NodeState, Plan, PowerForecast, SetLimits,
 )  # fmt: skip
@@ -178,20 +175,3 @@ class Supply:
             modules_ok=modules_ok,
         )
         self._voice.say(subjects.meter("local", "ups-1"), reading)
-
-
-def natural(heard: Ear, site: Site, within_s: float = 30.0) -> dict[str, list[float]]:
-    """Limits once every job draws what it likes to and nothing moved for a while: no reason is left to move them."""
-    since_s, last_w = time.monotonic(), site.limits_w()
-
-    def still() -> dict[str, list[float]] | None:
-        nonlocal since_s, last_w
-        now_w = site.limits_w()
-        plans = heard.of(Plan, time.monotonic() - 1.5)
-        eased = plans and all(job.reason == "natural" for job in plans[-1].message.jobs)
-        if now_w != last_w or not eased:
-            since_s, last_w = time.monotonic(), now_w
-        return now_w if time.monotonic() - since_s >= STILL_S else None
-
-    found: dict[str, list[float]] = until(still, within_s, "limits without a reason to move")
-    return found

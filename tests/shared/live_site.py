@@ -241,15 +241,19 @@ def site_up(
     without: tuple[str, ...] = (),
     rules: dict[str, Any] | None = None,
     extra: dict[str, dict[str, str]] | None = None,
+    keep_aside: dict[str, Child] | None = None,
 ) -> Iterator[Site]:
     """Every process started and ready, but those whose names begin with a word of `without`.
 
-    `rules` replaces parts of the rules document, `extra` adds variables to processes by name.
+    `rules` replaces parts of the rules document, `extra` adds variables to processes by name;
+    `keep_aside` is filled with every process, those left out too.
     """
     real_children, real_rules = stacks._children, stacks.rules_of
 
     def children(*arguments: Any, **named: Any) -> dict[str, Child]:
         found = real_children(*arguments, **named)
+        if keep_aside is not None:
+            keep_aside.update(found)
         return {name: child for name, child in found.items() if not name.startswith(without)}
 
     def document(*arguments: Any, **named: Any) -> dict[str, Any]:
@@ -283,3 +287,20 @@ def start_jobs(site: Site, *, verified: bool = True) -> None:
         until(lambda: journal_count.verified(site.folder.journal), 10, "a verified plan")
     begin_counting(site.stack)
     site.tell_twin("start")
+
+
+def still(
+    site: Site, for_s: float = 2.0, within_s: float = 25.0, above_w: float = MIN_W
+) -> dict[str, list[float]]:
+    """Limits once they have been above so many watts and unmoved for a while."""
+    since_s, last_w = time.monotonic(), site.limits_w()
+
+    def unmoved() -> dict[str, list[float]] | None:
+        nonlocal since_s, last_w
+        now_w = site.limits_w()
+        if now_w != last_w or min(map(min, now_w.values())) <= above_w:
+            since_s, last_w = time.monotonic(), now_w
+        return now_w if time.monotonic() - since_s >= for_s else None
+
+    found: dict[str, list[float]] = until(unmoved, within_s, "limits that stand still")
+    return found

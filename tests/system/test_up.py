@@ -118,8 +118,17 @@ def test_restore_gives_back_what_was_found(up: Up) -> None:
     restored = up.run("restore", "--now")
 
     assert restored.returncode == 0, restored.stdout + restored.stderr
-    assert restored.stderr.count("restored, 8 GPUs as they were found") >= 1
-    assert "node-4: " in restored.stderr
+    assert restored.stderr.count("restored, 8 GPUs as they were found") == 4
+
+
+def test_restore_asks_the_coordinator_first(up: Up) -> None:
+    armed = up.until(lambda: up.plan()["jobs"], 30, "a plan with jobs")
+
+    restored = up.run("restore")
+
+    assert armed
+    assert restored.returncode == 0, restored.stdout + restored.stderr
+    assert len(restored.stderr.splitlines()) == 4
 
 
 def test_ctrl_c_ends_everything(up: Up) -> None:
