@@ -36,12 +36,28 @@ _unsent = metrics.counter("bus_unsent_total", "Messages that could not leave", [
 _up = metrics.gauge("bus_connected_ratio", "1 while the named connection is up", ["connection"])
 
 
+class _PromptClient(Client):
+    """Hands a lone message to the transport at once; the library's own way wakes a task for it, a third of its cost.
+
+    What comes while the transport still holds something goes the library's way: in one go, and counted as pending.
+    """
+
+    async def _flush_pending(self, force_flush: bool = False) -> Any:
+        writer = getattr(self._transport, "_io_writer", None)  # a websocket has none
+        link = None if writer is None else writer.transport
+        if force_flush or link is None or link.is_closing() or link.get_write_buffer_size():
+            return await super()._flush_pending(force_flush)
+        if self._pending_data_size > 0:
+            pending, self._pending, self._pending_data_size = self._pending, [], 0
+            link.writelines(pending)
+
+
 class Bus:
     """One connection. Made by `Bus.connect`."""
 
     def __init__(self, name: str, buffered: bool) -> None:
         self.name, self._buffered = name, buffered
-        self._client = Client()
+        self._client = _PromptClient()
         self._log = log.get("easyrider.bus").bind(connection=name)
         self._refusals: list[str] = []
         self._probes: dict[bytes, asyncio.Future[None]] = {}
