@@ -44,20 +44,44 @@ class Bench:
         return case.Case(ground, kept, told, self.run / "twin")
 
     def write(
-        self, node: str, gpu: int, limit_w: float, *, after_s: float = 0.0, enforced_w: float | None = None
+        self,
+        node: str,
+        gpu: int,
+        limit_w: float,
+        *,
+        after_s: float = 0.0,
+        enforced_w: float | None = None,
+        answer: int | None = None,
     ) -> int:
-        """One entry of the ring, as the library leaves it."""
+        """One entry of the ring, as the library leaves it; a given answer other than 0 has no effect."""
         self.now_ns += round(after_s * SECOND)
-        file, requested_mw = self.files[node], round(limit_w * 1000)
-        answer = 0 if MIN_MW <= requested_mw <= MAX_MW else 2
+        board, requested_mw = self.files[node].gpus[gpu : gpu + 1], round(limit_w * 1000)
+        if answer is None:
+            answer = 0 if MIN_MW <= requested_mw <= MAX_MW else 2
+        place = self.begin(node)
         if answer == 0:
-            file.gpus["enforced_mw"][gpu] = requested_mw if enforced_w is None else round(enforced_w * 1000)
-        head = int(file.header["ring_head"])
-        entry = file.ring[head % statefile.RING_CAPACITY : head % statefile.RING_CAPACITY + 1]
-        entry["stamp_ns"], entry["gpu"], entry["requested_mw"] = self.now_ns, gpu, requested_mw
-        entry["enforced_mw"], entry["answer"], entry["seq"] = file.gpus["enforced_mw"][gpu], answer, head + 1
-        file.header["ring_head"] = head + 1
+            board["requested_mw"], board["limit_stamp_ns"] = requested_mw, self.now_ns
+            board["enforced_mw"] = requested_mw if enforced_w is None else round(enforced_w * 1000)
+        elif enforced_w is not None:
+            board["enforced_mw"] = round(enforced_w * 1000)
+        self.finish(node, place, gpu, limit_w, answer=answer)
         return self.now_ns
+
+    def begin(self, node: str) -> int:
+        """A place of the ring taken by a writer that has not filled it."""
+        file = self.files[node]
+        place = int(file.header["ring_head"])
+        file.ring["seq"][place % statefile.RING_CAPACITY] = 0
+        file.header["ring_head"] = place + 1
+        return place
+
+    def finish(self, node: str, place: int, gpu: int, limit_w: float, *, answer: int = 0) -> None:
+        """The place filled, with the board's limit as it is now."""
+        file, at = self.files[node], place % statefile.RING_CAPACITY
+        entry = file.ring[at : at + 1]
+        entry["stamp_ns"], entry["gpu"], entry["requested_mw"] = self.now_ns, gpu, round(limit_w * 1000)
+        entry["enforced_mw"], entry["answer"] = file.gpus["enforced_mw"][gpu], answer
+        entry["seq"] = place + 1
 
     def command(
         self,

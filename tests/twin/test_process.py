@@ -21,6 +21,7 @@ from pymodbus.exceptions import ModbusException
 
 from easyrider_twin import statefile
 from easyrider_twin.control import Refused, ask
+from easyrider_twin.exec import running_nodes
 from easyrider_twin.programs import Synthetic
 from easyrider_twin.world import Domain, Job, Meter, Node, World, dump
 
@@ -95,6 +96,9 @@ def twin(tmp_path: Path) -> Iterator[Running]:
 def test_jobs_are_held_until_start_and_then_draw_and_are_listed_under_one_id(twin: Running) -> None:
     assert twin.ask("status")["held"] is True
     assert twin.jobs("n1") == []
+    first_ns = int(twin.state("n1").header["step_ns"])
+    until(lambda: int(twin.state("n1").header["step_ns"]) > first_ns)
+    assert sorted(running_nodes(twin.run)) == ["n1", "n2"]
 
     twin.ask("start")
 

@@ -94,3 +94,87 @@ def test_an_outside_cap_below_the_request_counts_as_requested(bench: Bench) -> N
     bench.write("n1", 0, 600, after_s=0.1, enforced_w=250)  # 3600 W once the outside cap ends
 
     assert bench.verdict()["sum_rule_violations"] == 1
+
+
+@pytest.mark.parametrize("apart_ns", [1_000_000, 500])
+def test_raising_first_is_seen_even_when_the_lower_follows_at_once(bench: Bench, apart_ns: int) -> None:
+    bench.all_at(700)
+    bench.command("n1", 0, 250)
+    bench.truth(4000, hard_w=4500)
+    bench.begin_counting()
+    bench.truth(4000, hard_w=4500, after_s=3)
+    bench.command("n2", 0, 700, after_s=0.1)
+    bench.command("n1", 0, 700, after_s=apart_ns / SECOND)
+    bench.command("n2", 0, 250, after_s=apart_ns / SECOND)
+
+    found = bench.verdict()
+
+    assert found["sum_rule_violations"] == 1
+    assert found["worst_sum_excess_w"] == pytest.approx(400)
+
+
+def test_a_module_that_fails_between_raise_and_lower_excuses_what_fitted_before_it(bench: Bench) -> None:
+    bench.all_at(500)
+    bench.begin_counting()
+    bench.truth(4000)
+    bench.command("n1", 0, 700, after_s=0.01)  # 4300 W of 5000 W
+    bench.truth(4000, hard_w=4200, after_s=0.005)
+    bench.command("n2", 0, 400, after_s=0.005)
+    bench.truth(4000, hard_w=4200)
+
+    found = bench.verdict()
+
+    assert (found["sum_rule_violations"], found["drop_window_breaches"]) == (0, 1)
+
+
+def test_a_drop_excuses_no_raise_over_the_limit_from_before(bench: Bench) -> None:
+    bench.all_at(700)
+    bench.truth(4000, hard_w=4900)
+    bench.begin_counting()
+    bench.truth(4000, hard_w=4000, after_s=3)
+    bench.command("n1", 0, 250)
+    bench.write("n1", 0, 700, after_s=0.1, enforced_w=810)  # 5010 W: never did that fit
+    bench.command("n1", 0, 250, after_s=0.1)
+
+    assert bench.verdict()["sum_rule_violations"] == 1
+
+
+def test_that_the_policy_had_heard_counts_also_when_the_word_comes_late(bench: Bench) -> None:
+    bench.all_at(700)
+    bench.begin_counting()
+    bench.truth(4800, hard_w=4000)
+    dropped_ns = bench.now_ns
+    for _ in range(20):
+        bench.truth(4800, hard_w=4000)
+    bench.command("n1", 0, 250)
+    bench.command("n2", 0, 250)
+    bench.case.look(bench.now_ns)
+    heard = json.dumps({"received_ns": dropped_ns + SECOND // 10})
+    (bench.run / "twin" / "received.jsonl").write_text(heard + "\n")
+
+    found = bench.verdict()
+
+    assert found["sum_rule_violations"] >= 1
+    assert found["overload_joules"] == pytest.approx(800 * 1.5, rel=0.1)
+
+
+def test_an_outside_cap_that_ends_before_anybody_looks_hides_nothing(bench: Bench) -> None:
+    bench.all_at(300)
+    bench.truth(3000, hard_w=3400)
+    bench.begin_counting()
+    bench.truth(3000, hard_w=3400, after_s=3)
+    bench.write("n1", 0, 600, after_s=0.1, enforced_w=250)
+    bench.files["n1"].gpus["enforced_mw"][0] = 600_000
+
+    assert bench.verdict()["sum_rule_violations"] == 1
+
+
+def test_a_refused_write_under_an_outside_cap_does_not_lower_the_count(bench: Bench) -> None:
+    bench.all_at(300)
+    bench.write("n1", 0, 600, enforced_w=250)
+    bench.write("n1", 0, 900)
+    bench.truth(3000, hard_w=3400)
+    bench.begin_counting()
+    bench.truth(3000, hard_w=3400, after_s=3)  # 3600 W once the outside cap ends
+
+    assert bench.verdict()["sum_rule_violations"] >= 1

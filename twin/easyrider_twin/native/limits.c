@@ -79,8 +79,9 @@ static nvmlReturn_t set_limit(const struct target *at, unsigned limit_mw) {
     if (at->mig >= 0 || !(LOAD(gpu->capabilities) & CAN_SET_LIMIT)) return NVML_ERROR_NOT_SUPPORTED;
     nvmlReturn_t answer = may_set();
     if (answer) return answer;
-    uint64_t place, stamp_ns = boot_ns();
+    uint64_t place;
     struct ring_entry *entry = begin_note(&place);
+    uint64_t stamp_ns = boot_ns(); /* after the place: who has read the ring at a moment knows of all before it */
     unsigned fault = LOAD(gpu->write_fault), max_mw = LOAD(gpu->max_mw);
     if (limit_mw < LOAD(gpu->min_mw) || limit_mw > max_mw) {
         answer = NVML_ERROR_INVALID_ARGUMENT;

@@ -11,14 +11,17 @@ from pathlib import Path
 from easyrider_twin.referee import site
 from easyrider_twin.referee.case import Case
 from easyrider_twin.referee.journals import Journal
-from easyrider_twin.referee.rings import Ring
+from easyrider_twin.referee.rings import NoEvidence, Ring
 
 PERIOD_S = 0.05
 SUMMARY_EVERY = 20
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 once ended; 2 if there is no twin to watch. What was found is in `twin/referee.json`."""
+    """0 once ended; 2 if there is no twin to watch, or a node file of it is missing.
+
+    What was found is in `twin/referee.json`.
+    """
     options = _parser().parse_args(arguments)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -35,7 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     for entry in options.guardian_log:
         node, _, path = entry.partition("=")
         journals[node] = Journal(Path(path))
-    rings = [Ring(options.run / node / "nvml.state", node) for node in ground.slope]
+    try:
+        rings = [Ring(options.run / node / "nvml.state", node) for node in ground.slope]
+    except NoEvidence as missing:
+        sys.stderr.write(f"{missing}\n")
+        return 2
     case = Case(ground, rings, journals, place)
     looks = 0
     while not stop.wait(PERIOD_S):

@@ -12,6 +12,8 @@ REMEMBERED_NS = 120_000_000_000
 """Lines that no write has claimed are kept for so long."""
 PATIENCE_NS = 3_000_000_000
 """A line may reach the file so long after the write."""
+NO_COMMANDS = frozenset({"dead_man_1", "dead_man_2", "restore", "exit", "repair"})
+"""Causes that need no lease: a guardian's own. Any other word is held to be a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,11 @@ class Line:
     def late_by_s(self, written_ns: int) -> float | None:
         """How long after its lease a command was written; None if it was not late or no command.
 
-        A command that names no mint cannot be shown to be in time.
+        A command that names no mint, or one after its write, cannot be shown to be in time.
         """
-        if self.cause != "command":
+        if self.cause in NO_COMMANDS:
             return None
-        if self.mint_ns is None or self.ttl_s is None:
+        if self.mint_ns is None or self.ttl_s is None or self.mint_ns > written_ns:
             return float("inf")
         late_s = (written_ns - self.mint_ns) / 1e9 - self.ttl_s
         return late_s if late_s > 0 else None
@@ -41,7 +43,7 @@ class Line:
 class Tail:
     """New whole lines of a growing file of JSON objects; a file that is not there yet has none.
 
-    A file that was renamed to `.1` and begun anew is read to its end first.
+    A file that was renamed to `.1` and begun anew is read to its end first; one that was cut is read again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +56,10 @@ class Tail:
         if not self.path.exists():
             return []
         found: list[dict[str, Any]] = []
-        inode = self.path.stat().st_ino
+        status = self.path.stat()
+        inode = status.st_ino
+        if inode == self._inode and status.st_size < self._at:
+            self._at, self._rest = 0, b""
         if self._inode not in (0, inode):
             rotated = self.path.with_name(self.path.name + ".1")
             if rotated.exists() and rotated.stat().st_ino == self._inode:

@@ -26,7 +26,12 @@ class Site:
 
 def read(path: Path) -> Site:
     """The site of a `world.yaml`, which the twin writes in the JSON subset of YAML."""
-    world: dict[str, Any] = json.loads(path.read_text())
+    return parse(path.read_text())
+
+
+def parse(text: str) -> Site:
+    """The site of such a document."""
+    world: dict[str, Any] = json.loads(text)
     parent = {d["id"]: d["parent"] for d in world["domains"]}
 
     def above(domain: str) -> list[str]:
