@@ -1,8 +1,9 @@
 """The coordinator: hears every node and meter of its scope, plans, commands; one instance leads."""
 
-import os
 import socket
 import sys
+import uuid
+from pathlib import Path
 
 from easyrider import log, subjects
 from easyrider.bus import Bus
@@ -21,15 +22,20 @@ from easyrider.service import run
 from easyrider.store import Store
 from easyrider_policy.adapters.journal import Journal
 from easyrider_policy.adapters.rules_folder import RulesFolder
+from easyrider_policy.checking import check
 from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.handlers import Desk
 from easyrider_policy.leadership import Leadership
 from easyrider_policy.loop import Clocks, Loop, write_behind
+from easyrider_policy.news import News
 from easyrider_policy.picture import Picture
-from easyrider_policy.rulebook import first_rules, reseed
+from easyrider_policy.rulebook import Rulebook, first_rules, stored_rules
+from easyrider_policy.scribe import Scribe
 
 STALE_S = 3.0
+FRAMES_KEPT, METERS_KEPT = 20, 4
+"""Newest messages of one sender that wait while handlers lag: two seconds of frames. Acks and states are all kept."""
 
 
 async def keep_events(bus: Bus) -> None:
@@ -42,16 +48,8 @@ async def keep_events(bus: Bus) -> None:
 
 async def start(config: Config, life: Life) -> None:
     """Wire one coordinator: two connections, so that commands never queue behind telemetry."""
-    rules = first_rules(RulesFolder(config.state_dir), config.tree_file)
-    if rules is None:
-        log.get("policy").warning("no rules: nothing is controlled; give EASYRIDER_POLICY_TREE_FILE")
-        life.flag("rules", lambda: False)
-        await life.until_stopped()
-        return
-    clocks, journal = Clocks(), Journal(config.state_dir)
-    picture = Picture(rules, config.region, clocks.now_s())
-    coordinator = Coordinator(picture, config.control_period_s)
-    owner = config.instance or f"{socket.gethostname()}-{os.getpid()}"
+    folder, region, clocks = RulesFolder(config.state_dir), config.region, Clocks()
+    rules = first_rules(folder, config.tree_file, config.tree)
     async with (
         Bus.connect(config.nats_url, name="policy", seed_file=config.seed_file) as bus,
         Bus.connect(
@@ -59,41 +57,56 @@ async def start(config: Config, life: Life) -> None:
         ) as command_bus,
         Store.connect(config.redis_url) as store,
     ):
-        loop = Loop(
-            coordinator,
-            command_bus,
-            store,
-            journal,
-            region=config.region,
-            tick_s=config.tick_s,
-            clocks=clocks,
-        )
-        desk = Desk(picture, coordinator, loop.note)
-        region = config.region
+        if rules is None:
+            log.get("policy").warning(
+                "no rules yet: nothing is controlled; EASYRIDER_POLICY_TREE_FILE or the API"
+            )
+            rules = await stored_rules(store, folder, config.tree)
+        journal = Journal(config.state_dir)
+        picture = Picture(rules, region, clocks.now_s())
+        coordinator, scribe = Coordinator(picture), Scribe(journal, clocks.boot_ns)
+        news = News(command_bus, coordinator, region, scribe.note)
+        loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)
+        desk = Desk(picture, coordinator, scribe.note, scribe.meant)
         await command_bus.subscribe(subjects.states_in(region), (NodeState, Leaving), desk.on_state)
         await command_bus.subscribe(subjects.acks_in(region), (LimitAck,), desk.on_ack)
-        await bus.subscribe(subjects.frames_in(region), (NodeFrame,), desk.on_frame)
-        await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter)
+        await bus.subscribe(subjects.frames_in(region), (NodeFrame,), desk.on_frame, keep=FRAMES_KEPT)
+        await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=METERS_KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
-        await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast)
-        life.spawn("event stream", keep_events(command_bus))
-        leadership = Leadership(store, picture, config.tree, region, owner, clocks.now_s)
+        await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=FRAMES_KEPT)
+        leadership = Leadership(
+            store,
+            picture,
+            config.tree,
+            region,
+            # Its own for every start: two that took each other for themselves would pull the lead to and fro.
+            f"{config.instance or socket.gethostname()}-{uuid.uuid4().hex[:8]}",
+            clocks.now_s,
+            lambda: command_bus.connected and clocks.now_s() - loop.looked_s < STALE_S,
+        )
+        rulebook = Rulebook(store, folder, picture, config.tree, scribe.note, news.say)
         life.watch("loop", lambda: clocks.now_s() - loop.looked_s, STALE_S)
         life.watch("states", lambda: clocks.now_s() - desk.states_s, STALE_S)
         life.watch("frames", lambda: clocks.now_s() - desk.frames_s, STALE_S)
         life.flag("bus", lambda: command_bus.connected)
+        life.flag("journal", lambda: scribe.whole)
         life.on_stop(leadership.give_up)
         life.on_stop(journal.close)
+        life.spawn("event stream", keep_events(command_bus))
         life.spawn("leadership", leadership.run())
         life.spawn("loop", loop.run())
         life.spawn("write behind", write_behind(loop, store, config.tree, region))
-        life.spawn("reseed", reseed(store, config.tree, rules))
+        life.spawn("rules", rulebook.run())
         await life.until_stopped()
 
 
 def main() -> int:
     """Exit code of the service."""
-    return run("easyrider-policy", Config, PREFIX, start)
+    match sys.argv[1:]:
+        case ["--check", file]:
+            return check(Path(file))
+        case _:
+            return run("easyrider-policy", Config, PREFIX, start)
 
 
 if __name__ == "__main__":

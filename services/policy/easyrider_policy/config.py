@@ -11,11 +11,13 @@ PREFIX = "EASYRIDER_POLICY_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """One coordinator of one scope."""
+    """One coordinator of one scope. How often it plans stands in the rules (`leases.control_period_s`)."""
 
     region: str = setting("local", help="scope this instance governs")
     tree: str = setting("site", help="id of the rules document")
-    tree_file: Path | None = setting(None, help="rules document (YAML) for the first start; newer wins")
+    tree_file: Path | None = setting(
+        None, help="rules document (YAML) for the first start; later the highest version wins"
+    )
     state_dir: Path = setting(
         Path("/var/lib/easyrider/policy"), help="accepted rules and the journal, fsynced"
     )
@@ -23,9 +25,8 @@ class Config:
     seed_file: Path | None = setting(None, help="file with this service's nkey seed")
     redis_url: str = setting("redis://127.0.0.1:6379/0", help="state store")
     instance: str | None = setting(
-        None, help="name of this instance in the leader lease; default host and pid"
+        None, help="name of this instance in the leader lease, for people; default the host"
     )
-    control_period_s: float = setting(1.0, help="between full plans", ge=1.0, le=5.0)
     tick_s: float = setting(0.05, help="between looks at emergencies, grants and acks", ge=0.01, le=0.5)
     health_address: str = setting("127.0.0.1:0", help="host:port of /live, /ready and /metrics; empty: none")
     health_file: Path | None = setting(None, help="where the bound address is written")

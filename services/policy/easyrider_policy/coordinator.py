@@ -4,20 +4,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from easyrider_policy.core import history
 from easyrider_policy.core.commands import Orders, Wanted
 from easyrider_policy.core.counting import Sums
-from easyrider_policy.core.emergency import alarmed
-from easyrider_policy.core.fleet import Bools, Floats
+from easyrider_policy.core.fleet import Floats
+from easyrider_policy.core.patience import JOBS_TOLD_S, waits
 from easyrider_policy.core.plan import plan
-from easyrider_policy.core.records import Decision, Situation
+from easyrider_policy.core.records import Decision
+from easyrider_policy.core.situation import Situation
 from easyrider_policy.core.unmanaged import Estimates
 from easyrider_policy.picture import Picture
 
 SAMPLE_S = 0.1
 URGENT_S = 0.2
 """Between two plans that an alarm asks for."""
-JOBS_TOLD_S = 11.0
-"""Telemetry says each running job again every 10 s: until then a board in no known job is not known to be idle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excursion:
+    """A domain's limits moved to another share of what they were planned at."""
+
+    domain: str
+    before: float
+    after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,111 +36,111 @@ class Look:
     orders: Orders
     sums: Sums
     cause: str | None
-    verified: bool  # we command every node, and the sums hold by what nodes have acked
+    verified: bool  # every node within reach is commanded, and the sums hold by what nodes have acked
+    silent_meters: frozenset[str]  # domains whose meter says nothing
+    excursions: tuple[Excursion, ...]  # since the last look
 
 
 class Coordinator:
     """What must be remembered between looks. `picture` is changed by handlers between them."""
 
-    def __init__(self, picture: Picture, period_s: float) -> None:
-        self.picture, self.period_s = picture, period_s
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
         self.decision: Decision | None = None
         self.lower_only = False  # the journal cannot be written: nothing may rise
         self._causes: list[str] = []
-        self._began_s: float | None = None
+        self._began_s = np.inf
         self._planned_s = self._sampled_s = self._metered_s = -1e18
-        self._meter_w: Floats = np.full(len(picture.fleet.domains), np.nan)
+        self._meter_w: dict[str, float] = {}
+        self._silent_meters: frozenset[str] = frozenset()
+        self._excursions: list[Excursion] = []
+        self._phase = picture.safety.lead.phase
 
     def urge(self, cause: str) -> None:
         """Plan at the next look, because of this."""
-        self._causes.append(cause)
+        if cause not in self._causes:
+            self._causes.append(cause)
 
-    def meter_seen(self, domain: int, power_w: float) -> None:
-        """The newest good reading of a domain's power."""
+    def meter_seen(self, domain: str, power_w: float) -> None:
+        """The newest good reading of a domain's power, of a meter that passed its gate."""
         self._meter_w[domain] = power_w
+
+    def supply_moved(self, domain: str, before: float, after: float) -> None:
+        """What a domain's supply can carry changed to another share of what was planned."""
+        self._excursions.append(Excursion(domain=domain, before=before, after=after))
+        self.urge("limit_drop" if after < before else "limit_back")
 
     def look(self, now_s: float) -> Look:
         """Everything that is due at this moment."""
         picture = self.picture
-        self._began_s = now_s if self._began_s is None else self._began_s
+        self._began_s = min(self._began_s, now_s)
         picture.forget_unsaid(now_s)
-        if picture.follow():
-            self.urge("job")
-            if self.decision is not None and len(self.decision.wanted_w) != len(picture.fleet.gpus):
-                self.decision = None
-            if len(self._meter_w) != len(picture.fleet.domains):
-                self._meter_w = np.full(len(picture.fleet.domains), np.nan)
+        fleet = picture.fleet
+        if (moved := picture.follow()) is not None:
+            self.urge(moved)
+        if picture.fleet is not fleet:
+            self.decision = None  # its columns are another fleet's
         estimates = picture.meters.estimates(now_s)
+        silent = frozenset(picture.fleet.domains[row] for row in estimates.reasons)
+        if silent != self._silent_meters:
+            self.urge("meter")
+        self._silent_meters = silent
         self._sample(now_s, estimates)
         cause = self._plan(now_s, estimates)
         orders = self._orders(now_s, estimates)
+        if picture.safety.lead.phase != self._phase:
+            self._phase = picture.safety.lead.phase
+            self.urge("take_over")
         sums = picture.safety.sums(now_s, picture.managed, picture.hard_w, estimates)
-        return Look(orders=orders, sums=sums, cause=cause, verified=self._verified(sums))
+        excursions, self._excursions = tuple(self._excursions), []
+        return Look(
+            orders=orders,
+            sums=sums,
+            cause=cause,
+            verified=self._verified(now_s, sums),
+            silent_meters=silent,
+            excursions=excursions,
+        )
 
     def _sample(self, now_s: float, estimates: Estimates) -> None:
         picture = self.picture
         if now_s - self._sampled_s < SAMPLE_S - 1e-3 or not picture.fleet.gpus:
             return
         self._sampled_s = now_s
-        gathering = picture.gathering
+        gathering, observation, walls = picture.gathering, picture.observation, picture.walls
         mean_w = gathering.take()
-        if len(picture.observation.add(now_s, mean_w, gathering.limit_w, gathering.capped)):
+        if len(observation.add(now_s, mean_w, gathering.limit_w, gathering.capped)):
             self.urge("wake")
-        picture.safety.ledger.learned(picture.observation.overshoot.ratio)
-        picture.walls.add(self._known(mean_w))
+        picture.sampled()
+        picture.safety.ledger.learned(observation.overshoot.counted)
+        walls.add(observation.believed_w(mean_w))
         if now_s - self._metered_s >= 1.0:
-            picture.walls.meters(self._meter_w, 1.0)
-            self._meter_w[:], self._metered_s = np.nan, now_s
-        if now_s - self._planned_s >= URGENT_S and self._alarm(estimates).any():
+            shown_w = [self._meter_w.get(domain, np.nan) for domain in picture.fleet.domains]
+            walls.meters(np.array(shown_w), 1.0)
+            self._meter_w, self._metered_s = {}, now_s
+        if now_s - self._planned_s >= URGENT_S and self._alarmed(estimates):
             self.urge("emergency")
 
-    def _known(self, mean_w: Floats) -> Floats:
-        """Board means with every gap closed by the last good value, else by what the board may draw: never 0."""
+    def _alarmed(self, estimates: Estimates) -> bool:
         picture = self.picture
-        may_w = picture.safety.ledger.acked_w
-        last_w = np.where(np.isnan(picture.observation.gpu_w), may_w, picture.observation.gpu_w)
-        return np.where(np.isnan(mean_w), last_w, mean_w)
-
-    def _alarm(self, estimates: Estimates) -> Bools:
-        picture, walls = self.picture, self.picture.walls
-        if walls.filled == 0:
-            return np.zeros(len(picture.fleet.domains), dtype=np.bool_)
-        standing_w = walls.standing_w(estimates.load(picture.fleet, picture.managed).watts)
-        return alarmed(
-            walls.window_w(10) + standing_w,
-            walls.window_w(1) + standing_w,
-            walls.board_part_w + standing_w,
-            picture.target_w,
-            picture.hard_w,
+        load_w = estimates.load(picture.fleet, picture.managed).watts
+        return bool(
+            history.alarms(picture.fleet, picture.walls, picture.target_w, picture.hard_w, load_w).any()
         )
 
     def _plan(self, now_s: float, estimates: Estimates) -> str | None:
         picture = self.picture
-        due = now_s - self._planned_s >= self.period_s - 1e-3
+        due = now_s - self._planned_s >= picture.rules.leases.control_period_s - 1e-3
         if not (due or self._causes) or not picture.fleet.gpus:
             return None
         cause = self._causes[0] if self._causes else "tick"
         self._causes.clear()
         self._planned_s = now_s
         situation = self._situation(now_s, estimates)
-        rules = picture.rules
-        self.decision = plan(picture.observation, picture.walls, situation, picture.memory, rules.pacing)
+        pacing = picture.rules.pacing
+        self.decision = plan(picture.observation, picture.walls, situation, picture.memory, pacing)
         picture.memory = self.decision.memory
         return cause
-
-    def _patient_w(self, now_s: float, decision: Decision, estimates: Estimates) -> Floats:
-        """(G,) what is wanted; boards that another leader limited hold while their jobs may not be known yet.
-
-        Only where all limits hold: a restart moves nothing, an overload does not wait for it.
-        """
-        if self._began_s is None or now_s - self._began_s >= JOBS_TOLD_S:
-            return decision.wanted_w
-        picture, fleet = self.picture, self.picture.fleet
-        sums = picture.safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
-        tight = (sums.room_w < -1e-6) | decision.alarm
-        calm = np.array([not tight[fleet.ancestors(node)].any() for node in range(len(fleet.nodes))])
-        unknown = (picture.observation.layout.job_of < 0) & picture.safety.ledger.told
-        return np.where(unknown & calm[fleet.gpu_node], np.nan, decision.wanted_w)
 
     def _situation(self, now_s: float, estimates: Estimates) -> Situation:
         """What the planner is told of limits, and of what cannot be steered now."""
@@ -161,14 +170,33 @@ class Coordinator:
         boards = len(picture.fleet.gpus)
         if not boards:
             return Orders()
-        decided = self.decision
-        limit_w = np.full(boards, np.nan) if decided is None else self._patient_w(now_s, decided, estimates)
+        limit_w = np.full(boards, np.nan)
+        if self.decision is not None:
+            limit_w = self._patient_w(now_s, self.decision, estimates)
         if self.lower_only:
-            limit_w = np.fmin(limit_w, picture.safety.commands.held.limit_w)
+            # Below what was last acked too: a raise that was lost on its way must not be said again.
+            held_w = np.fmin(picture.safety.commands.held.limit_w, picture.safety.ledger.requested_w)
+            limit_w = np.fmin(limit_w, held_w)
         wanted = Wanted(limit_w=limit_w, managed=picture.managed, job=picture.observation.layout.job_of)
         return picture.safety.orders(now_s, wanted, picture.hard_w, estimates)
 
-    def _verified(self, sums: Sums) -> bool:
+    def _patient_w(self, now_s: float, decision: Decision, estimates: Estimates) -> Floats:
+        """(G,) what is wanted; nothing of boards whose jobs a fresh coordinator may not have heard of yet.
+
+        Asked at every look: the decision of a moment ago did not know what has been acked since.
+        """
+        if now_s - self._began_s >= JOBS_TOLD_S:
+            return decision.wanted_w
+        picture = self.picture
+        sums = picture.safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
+        tight = (sums.room_w < -1e-6) | decision.alarm
+        in_job = picture.observation.layout.job_of >= 0
+        held = waits(picture.fleet, in_job, picture.safety.ledger.told, tight)
+        return np.where(held, np.nan, decision.wanted_w)
+
+    def _verified(self, now_s: float, sums: Sums) -> bool:
         safety = self.picture.safety
-        led = safety.lead.phase != "contending" and bool(safety.commands.based.all())
+        based, nonce_s = safety.commands.based, safety.ledger.roll.nonce_s
+        reach = now_s - nonce_s < self.picture.rules.leases.ttl_s
+        led = safety.lead.phase != "contending" and bool(based.any()) and bool((based | ~reach).all())
         return led and bool(sums.closed.any()) and bool((sums.room_w[sums.closed] >= -1e-6).all())

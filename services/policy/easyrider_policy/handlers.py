@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from easyrider import log, metrics
+from easyrider import log, metrics, subjects
 from easyrider.bus_port import Arrival
 from easyrider.errors import MalformedMessage
 from easyrider.frame_view import view
@@ -17,31 +17,36 @@ from easyrider.messages import (
     NodeState,
     PowerForecast,
 )
-from easyrider.units import seconds
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.picture import Picture
 
 _LOG = log.get("policy")
 _DROPPED = metrics.counter("policy_messages_dropped_total", "messages left aside, by reason", ["reason"])
+_REFUSALS = metrics.counter("policy_refusals_total", "commands that nodes refused, by reason", ["reason"])
+_ACKS = metrics.counter("policy_acks_total", "commands that nodes took")
 Note = Callable[[dict[str, object]], None]
+Meant = Callable[[str, int, int], bool]
+
+FRESH_S = 3.0
+"""Samples older than this are no reading: the board counts as unread."""
+EPOCHS = 2**52
+"""No store counts leaders so far: a node that says so says nonsense, and may not end anybody's lead."""
+LONGEST_PERIOD_S = 60.0
+"""A meter that claims to speak more rarely is judged silent by this."""
 
 
 class Desk:
-    """Takes every message of one scope. `note` puts a line into the journal."""
+    """Takes every message of one scope. `note` journals a line; `meant` says whether a command was an intent."""
 
-    def __init__(self, picture: Picture, coordinator: Coordinator, note: Note) -> None:
-        self.picture, self.coordinator, self.note = picture, coordinator, note
+    def __init__(self, picture: Picture, coordinator: Coordinator, note: Note, meant: Meant) -> None:
+        self.picture, self.coordinator, self.note, self.meant = picture, coordinator, note, meant
         self.frames_s = self.states_s = -1e18
 
     def on_frame(self, frame: NodeFrame, arrival: Arrival) -> None:
         """Samples and enforced limits of one node."""
-        picture = self.picture
-        node = picture.fleet.node_index.get(frame.node)
-        if node is None:
-            _DROPPED.labels("unknown_node").inc()
+        picture, node = self.picture, self._node(frame.node)
+        if node is None or not self._speaks(subjects.frame(picture.region, frame.node), arrival):
             return
-        if frame.gpus:
-            picture.know_list(frame.node, frame.gpus.split(","))
         try:
             columns = view(frame)
         except MalformedMessage as fault:
@@ -50,22 +55,33 @@ class Desk:
             return
         minted_s = picture.ages.minted_s(frame.node, frame.boot_id, frame.mono_ns, arrival.mono_ns)
         self.frames_s = max(self.frames_s, minted_s)
-        picture.frames_s[frame.node] = minted_s
+        picture.frames_s[frame.node] = max(minted_s, picture.frames_s.get(frame.node, minted_s))
+        if frame.gpus:
+            picture.know_list(frame.node, frame.gpus.split(","))
         rows = picture.rows_of(frame.node, frame.gpus_hash)
         if rows is None or len(rows) != frame.gpu_count or not frame.samples:
-            _DROPPED.labels("unknown_boards").inc()
+            _DROPPED.labels("unknown_boards" if frame.samples else "no_samples").inc()
             return
-        boards = picture.fleet.gpus_of(node)
-        mine = (rows >= boards.start) & (rows < boards.stop)
+        boards, mine = picture.fleet.gpus_of(node), rows >= 0
         enforced_w = np.full(boards.stop - boards.start, np.nan)
         enforced_w[rows[mine] - boards.start] = columns.limit_w[-1].filled(np.nan)[mine]
         read_ns = frame.mono_ns - round(float(columns.before_s[-1]) * 1e9)
+        # However late, it shows what was in force after the newest ack: that can only raise a count.
         picture.safety.frame_heard(node, frame.boot_id, enforced_w, read_ns, minted_s)
-        picture.take_frame(np.where(mine, rows, -1), columns)
+        if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
+            _DROPPED.labels("late").inc()
+        elif picture.safety.ledger.roll.boot_is(node, frame.boot_id) is not True:
+            _DROPPED.labels("earlier_boot").inc()
+        else:
+            picture.take_frame(rows, columns)
 
     def on_state(self, message: NodeState | Leaving, arrival: Arrival) -> None:
         """A guardian's word, relayed: nonce, highest command, every board; or its wish to leave."""
         picture = self.picture
+        if not self._ours(message, arrival, subjects.state(picture.region, message.node)):
+            return
+        if isinstance(message, NodeState) and not self._counts(message.highest_epoch):
+            return
         minted_s = picture.ages.minted_s(message.node, message.boot_id, message.mono_ns, arrival.mono_ns)
         self.states_s = max(self.states_s, minted_s)
         if isinstance(message, Leaving):
@@ -73,16 +89,27 @@ class Desk:
             self.coordinator.urge("leaving")
             self.note({"what": "leaving", "node": message.node, "reason": message.reason})
             return
-        if message.node in picture.fleet.node_index:
-            picture.know_boards(message)
         picture.safety.state_heard(message, minted_s)
+        node = picture.fleet.node_index[message.node]
+        if picture.safety.ledger.roll.boot_is(node, message.boot_id) is True:
+            picture.know_boards(message, minted_s)
 
     def on_ack(self, ack: LimitAck, arrival: Arrival) -> None:
         """What a guardian made of a command."""
         picture = self.picture
+        if not self._ours(ack, arrival, subjects.ack(picture.region, ack.node)):
+            return
+        if not self._counts(max(ack.epoch, ack.highest_epoch)):
+            return
         minted_s = picture.ages.minted_s(ack.node, ack.boot_id, ack.mono_ns, arrival.mono_ns)
         picture.safety.acked(ack, minted_s)
         refused = {board.uuid: board.refused for board in ack.gpus if board.refused}
+        for reason in [ack.refused or "unsaid"] if not ack.accepted else refused.values():
+            _REFUSALS.labels(reason[:40]).inc()
+        if ack.accepted:
+            _ACKS.inc()
+            if ack.answers == "set_limits" and not refused and not self.meant(ack.node, ack.epoch, ack.seq):
+                return  # a renewal, said once a second to every node, is no news
         self.note(
             {
                 "what": "ack" if ack.accepted else "refusal",
@@ -102,39 +129,85 @@ class Desk:
         if domain is None:
             _DROPPED.labels("unknown_domain").inc()
             return
-        self._supply(reading)
-        if reading.quality != "good" or reading.power_w is None:
+        listed = picture.fleet.domain_records[domain].meters
+        if listed and reading.meter not in listed:
+            _DROPPED.labels("unlisted_meter").inc()
             return
-        now_s = picture.ages.minted_s(
+        if not self._speaks(subjects.meter(picture.region, reading.meter), arrival):
+            return
+        self._supply(reading)
+        if reading.quality != "good" or reading.power_w is None or not reading.power_w >= 0:
+            return
+        minted_s = picture.ages.minted_s(
             f"meter:{reading.meter}", reading.boot_id, reading.mono_ns, arrival.mono_ns
         )
-        gpu_w = picture.observation.gpu_w
-        if gpu_w.size == 0 or np.isnan(gpu_w).any():
+        managed_w = picture.ours_w(arrival.mono_ns / 1e9)[domain]
+        if np.isnan(managed_w):
             return
-        # What nobody limits is load that no limit of ours holds: it stays in the difference.
-        ours_w = picture.fleet.wall_w(np.where(picture.managed, gpu_w, 0.0))
-        managed_w = ours_w[domain] + picture.fleet.fixed_w[domain]
-        picture.meters.heard(
-            domain, reading.power_w, float(managed_w), now_s, reading.period_s, reading.gated
-        )
-        self.coordinator.meter_seen(domain, reading.power_w)
+        period_s = min(max(reading.period_s, 0.0), LONGEST_PERIOD_S)
+        picture.meters.heard(domain, reading.power_w, float(managed_w), minted_s, period_s, reading.gated)
+        if reading.gated:
+            self.coordinator.meter_seen(reading.domain, reading.power_w)
 
     def on_job(self, event: JobEvent, arrival: Arrival) -> None:
         """A job as one node sees it."""
         picture = self.picture
-        minted_s = picture.ages.minted_s(event.node, event.boot_id, event.mono_ns, arrival.mono_ns)
+        if self._node(event.node) is None:
+            return
+        # A key of its own: the subject does not prove the node, so its clock must not move that of frames.
+        minted_s = picture.ages.minted_s(f"job:{event.node}", event.boot_id, event.mono_ns, arrival.mono_ns)
         if picture.jobs.heard(event, minted_s):
             picture.jobs_moved = True
 
     def on_forecast(self, forecast: PowerForecast, arrival: Arrival) -> None:
         """What the forecaster expects."""
-        self.picture.take_forecast(forecast, seconds(arrival.mono_ns))
+        picture = self.picture
+        minted_s = picture.ages.minted_s("forecaster", forecast.boot_id, forecast.mono_ns, arrival.mono_ns)
+        if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
+            _DROPPED.labels("late").inc()
+        elif picture.take_forecast(forecast, minted_s):
+            self.coordinator.urge("forecast")
+
+    def _ours(self, message: NodeState | Leaving | LimitAck, arrival: Arrival, subject: str) -> bool:
+        if self._node(message.node) is None or not self._speaks(subject, arrival):
+            return False
+        if message.tree != self.picture.rules.id:
+            _DROPPED.labels("other_tree").inc()
+            log.bounded(_LOG, "tree", 30.0).warning(
+                "a node obeys another tree", node=message.node, tree=message.tree
+            )
+            return False
+        return True
+
+    def _node(self, name: str) -> int | None:
+        node = self.picture.fleet.node_index.get(name)
+        if node is None:
+            _DROPPED.labels("unknown_node").inc()
+            log.bounded(_LOG, "node", 30.0).warning("a node that is not in the rules speaks", node=name)
+        return node
+
+    def _speaks(self, subject: str, arrival: Arrival) -> bool:
+        """Whether a message stands where its sender may speak: permissions go by subject, not by content."""
+        if arrival.subject == subject:
+            return True
+        _DROPPED.labels("other_subject").inc()
+        log.bounded(_LOG, "subject", 10.0).warning(
+            "a message speaks for another", subject=arrival.subject, expected=subject
+        )
+        return False
+
+    def _counts(self, epoch: int) -> bool:
+        if epoch < EPOCHS:
+            return True
+        _DROPPED.labels("absurd_epoch").inc()
+        log.bounded(_LOG, "epoch", 10.0).error("an absurd epoch is left aside", epoch=epoch)
+        return False
 
     def _supply(self, reading: MeterReading) -> None:
         move = self.picture.facility.heard(reading)
         if move is None:
             return
-        self.coordinator.urge("limit_drop" if move.after < move.before else "limit_back")
+        self.coordinator.supply_moved(reading.domain, move.before, move.after)
         self.note(
             {
                 "what": "limit_moved",

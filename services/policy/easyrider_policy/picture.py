@@ -11,45 +11,50 @@ from easyrider.messages import NodeState, PowerForecast
 from easyrider.tree import Rules
 from easyrider_policy.core import modes
 from easyrider_policy.core.ages import Ages
+from easyrider_policy.core.ahead import foresee
 from easyrider_policy.core.control import Control
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
 from easyrider_policy.core.gather import Gathering
 from easyrider_policy.core.jobbook import JobBook
 from easyrider_policy.core.layout import layout
+from easyrider_policy.core.metering import ours_w
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.records import start
+from easyrider_policy.core.trust import Trust
 from easyrider_policy.core.unmanaged import Meters
 from easyrider_policy.core.walls import Walls
 
 POWER_CAP = 0x4 | 0x80
 """NVML's bits for a software power cap and a hardware power brake."""
-
-FORECAST_STALE_S = 3.0
+LISTS_KEPT = 4
+"""Orders of boards remembered per node: a node has one, and a few while it changes."""
 
 
 class Picture:
     """One coordinator's beliefs. Handlers change it, `Coordinator` plans from it; nothing here reads a clock."""
 
     def __init__(self, rules: Rules, region: str, now_s: float) -> None:
-        self.rules = rules
+        self.rules, self.region = rules, region
         self.ages = Ages()
         self.jobs = JobBook()
         self.boards: dict[str, Board] = {}
-        self.lists: dict[tuple[str, bytes], tuple[str, ...]] = {}
         self.frames_s: dict[str, float] = {}  # when each node's last frame was minted
-        self.boards_moved = self.jobs_moved = False
+        self.met_s: dict[str, float] = {}  # when each node first told of its boards
+        self.boards_moved = self.jobs_moved = self.rules_moved = False
         self.fleet: Fleet = build(rules, [])
         self.safety = Control(self.fleet, rules.leases, rules.id, region)
         self.meters = Meters(self.fleet)
         self.facility = Facility(self.fleet)
         self.walls = Walls(self.fleet)
         self.gathering = Gathering(self.fleet)
-        self._managed: Bools = np.zeros(0, dtype=np.bool_)
+        self.managed: Bools = np.zeros(0, dtype=np.bool_)  # (G,) boards in `pilot` or `enforce`
         self.observation = Observation(layout(self.fleet, []))
         self.memory = start(self.fleet, now_s)
+        self.trust = Trust()
+        self._lists: dict[str, dict[bytes, tuple[str, ...]]] = {}
         self._rows: dict[tuple[str, bytes], NDArray[np.int64]] = {}
-        self._confidence, self._forecast_s = 0.0, -1e18
+        self._ours_w: Floats | None = None
 
     @property
     def hard_w(self) -> Floats:
@@ -61,10 +66,10 @@ class Picture:
         """Targets in force now, wall watts (D,)."""
         return self.fleet.aim_w * self.facility.share
 
-    def know_boards(self, state: NodeState) -> None:
+    def know_boards(self, state: NodeState, minted_s: float) -> None:
         """Boards as their node reports them; the arrays follow with the next `follow`."""
-        uuids = tuple(board.uuid for board in state.gpus)
-        self.know_list(state.node, uuids)
+        self.know_list(state.node, [board.uuid for board in state.gpus])
+        self.met_s.setdefault(state.node, minted_s)
         for gpu in state.gpus:
             board = Board(
                 uuid=gpu.uuid, node=state.node, min_w=gpu.min_w, max_w=gpu.max_w, settable=gpu.settable
@@ -76,17 +81,26 @@ class Picture:
     def know_list(self, node: str, uuids: Iterable[str]) -> None:
         """The order in which a node's frames name its boards."""
         joined = ",".join(uuids)
-        key = (node, hashlib.sha256(joined.encode()).digest()[:8])
-        self.lists[key] = tuple(joined.split(",")) if joined else ()
+        lists = self._lists.setdefault(node, {})
+        key = hashlib.sha256(joined.encode()).digest()[:8]
+        lists[key] = lists.pop(key, tuple(joined.split(",")) if joined else ())
+        while len(lists) > LISTS_KEPT:
+            oldest = next(iter(lists))
+            del lists[oldest]
+            self._rows.pop((node, oldest), None)
 
     def rows_of(self, node: str, gpus_hash: bytes) -> NDArray[np.int64] | None:
-        """Fleet rows of a frame's columns, -1 for boards not in the fleet; None while the list is unknown."""
+        """Fleet rows of a frame's columns, -1 for boards that are not of this node; None while the list is unknown."""
         key = (node, gpus_hash)
         if key not in self._rows:
-            if key not in self.lists:
+            uuids = self._lists.get(node, {}).get(gpus_hash)
+            if uuids is None:
                 return None
-            index = self.fleet.gpu_index
-            self._rows[key] = np.array([index.get(uuid, -1) for uuid in self.lists[key]], dtype=np.int64)
+            index, mine = self.fleet.gpu_index, self.fleet.gpus_of(self.fleet.node_index[node])
+            found = [index.get(uuid, -1) for uuid in uuids]
+            self._rows[key] = np.array(
+                [row if mine.start <= row < mine.stop else -1 for row in found], dtype=np.int64
+            )
         return self._rows[key]
 
     def take_frame(self, rows: NDArray[np.int64], view: FrameView) -> None:
@@ -99,31 +113,43 @@ class Picture:
             flags = view.reasons.filled(0)[known]
             self.gathering.capped[rows[known]] = (flags & POWER_CAP) != 0
 
-    def take_forecast(self, forecast: PowerForecast, now_s: float) -> None:
-        """The newest forecast of the region; its confidence says how far the planner leans on it."""
-        jobs = [series for series in forecast.series if series.scope == "job"]
-        weight = sum(series.gpu_count for series in jobs)
-        if weight:
-            self._confidence = sum(s.confidence * s.gpu_count for s in jobs) / weight
-            self._forecast_s = now_s
+    def take_forecast(self, forecast: PowerForecast, minted_s: float) -> bool:
+        """What is expected of the region's jobs, one message of several; whether a plan should be made at once."""
+        self.trust.heard(forecast.series, self.observation.job_rows, minted_s)
+        return foresee(self.observation, forecast, minted_s)
 
     def confidence(self, now_s: float) -> float | None:
         """Of the forecasts, weighted over boards; None without a fresh one."""
-        return self._confidence if now_s - self._forecast_s <= FORECAST_STALE_S else None
+        boards = {job.id: len(job.gpus) for job in self.observation.layout.jobs}
+        return self.trust.confidence(boards, now_s)
 
-    def follow(self) -> bool:
-        """Rebuild what hangs on the fleet or the jobs, if they moved; whether anything did."""
-        if not (self.boards_moved or self.jobs_moved):
-            return False
-        if self.boards_moved:
+    def ours_w(self, now_s: float) -> Floats:
+        """(D,) wall watts that meters show of us at this moment; NaN where that is not known just now."""
+        if self._ours_w is None:
+            fleet, seen = self.fleet, self.observation
+            met_s = np.array([self.met_s.get(node, now_s) for node in fleet.nodes])[fleet.gpu_node]
+            unread_s = np.where(np.isfinite(seen.unread_s), seen.unread_s, now_s - met_s)
+            self._ours_w = ours_w(fleet, seen.gpu_w, unread_s, self.managed)
+        return self._ours_w
+
+    def sampled(self) -> None:
+        """New means are in: what was derived from the old ones is void."""
+        self._ours_w = None
+
+    def follow(self) -> str | None:
+        """Rebuild what hangs on rules, boards or jobs if they moved; what moved."""
+        if not (self.rules_moved or self.boards_moved or self.jobs_moved):
+            return None
+        what = "rules" if self.rules_moved else "boards" if self.boards_moved else "job"
+        if what != "job":
             self._move_to(build(self.rules, self.boards.values()))
-        labels = self.jobs.labels(self.fleet)
-        chosen = modes.modes(self.rules.modes, self.fleet, labels)
-        self._managed = modes.managed(chosen)
+        chosen = modes.modes(self.rules.modes, self.fleet, self.jobs.labels(self.fleet))
+        self.managed = modes.managed(chosen)
         running = self.jobs.jobs(self.fleet, self.rules.priorities, chosen)
         self.observation = self.observation.carried(layout(self.fleet, running))
-        self.boards_moved = self.jobs_moved = False
-        return True
+        self.rules_moved = self.boards_moved = self.jobs_moved = False
+        self.sampled()
+        return what
 
     def forget_unsaid(self, now_s: float) -> None:
         """Drop jobs that nodes which talk no longer say."""
@@ -132,20 +158,14 @@ class Picture:
     def accept(self, rules: Rules) -> None:
         """New rules; everything known of boards, jobs and meters stays."""
         self.rules = rules
-        self.boards_moved = True
+        self.rules_moved = True
 
     def _move_to(self, fleet: Fleet) -> None:
-        before = self.fleet
-        self.fleet = fleet
+        before, self.fleet = self.fleet, fleet
         self.safety = self.safety.moved_to(fleet, self.rules.leases)
         self.meters = self.meters.moved_to(fleet)
         self.facility = self.facility.carried(fleet)
-        self.walls = Walls(fleet)
-        self.gathering = Gathering(fleet)
+        self.walls = self.walls.carried(fleet)
+        self.gathering = self.gathering.carried(before, fleet)
         self.memory = self.memory.carried(before, fleet)
         self._rows = {}
-
-    @property
-    def managed(self) -> Bools:
-        """Boards (G,) in `pilot` or `enforce`."""
-        return self._managed

@@ -1,40 +1,166 @@
-"""Which rules are in force: the newest of this disk, the given file and the store; kept where they are missing."""
+"""Which rules are in force: the newest valid of this disk, the given file and the store; all three follow it."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import numpy as np
+
 from easyrider import log
-from easyrider.store_port import StorePort, StoreRefused, StoreSilent
-from easyrider.tree import Rules
+from easyrider.errors import BadConfig, BadTree
+from easyrider.store_port import OlderRules, StorePort, StoreRefused, StoreSilent
+from easyrider.tree import MODES, Rules
 from easyrider.tree_reader import dump, read
 from easyrider_policy.adapters.rules_folder import RulesFolder
+from easyrider_policy.core import modes
 from easyrider_policy.core.checks import refuse
+from easyrider_policy.core.fleet import build
+from easyrider_policy.picture import Picture
 
 _LOG = log.get("policy")
+ASK_EVERY_S = 2.0
+Note = Callable[[dict[str, object]], None]
+Say = Callable[[str, dict[str, object]], Awaitable[None]]
 
 
-def first_rules(folder: RulesFolder, tree_file: Path | None) -> Rules | None:
+def first_rules(folder: RulesFolder, tree_file: Path | None, tree: str) -> Rules | None:
     """The rules to start with, checked and kept on this disk; None without any, then nothing is controlled.
 
-    Raises `BadTree` with every fault, the numbers of the sum and timing rules included.
+    Raises `BadConfig` with every fault, the numbers of the sum and timing rules included.
     """
-    kept = folder.newest()
-    found = [] if kept is None else [read(kept[1].decode(), f"rules version {kept[0]} of the state folder")]
-    if tree_file is not None:
-        found.append(read(tree_file.read_text(), str(tree_file)))
-    if not found:
-        return None
-    rules = max(found, key=lambda each: each.version)
-    refuse(rules)
-    if kept is None or kept[0] < rules.version:
-        folder.keep(rules.version, dump(rules))
+    try:
+        kept = folder.newest()
+        accepted = None if kept is None else _checked(kept[1], tree, f"version {kept[0]} of the state folder")
+        given = None if tree_file is None else _checked(tree_file.read_bytes(), tree, str(tree_file))
+        rules = given if accepted is None else accepted
+        if accepted is not None and given is not None:
+            rules = _newer(accepted, given)
+        if rules is not None and rules is not accepted:
+            folder.keep(rules.version, dump(rules))
+    except BadTree as fault:
+        raise BadConfig(fault.source, fault.faults) from fault
+    except OSError as fault:
+        raise BadConfig("rules", [f"{fault.filename}: {fault.strerror}"]) from fault
     return rules
 
 
-async def reseed(store: StorePort, tree: str, rules: Rules) -> None:
-    """Give the store our version if it holds an older one or none; a silent store gets it another time."""
+async def stored_rules(store: StorePort, folder: RulesFolder, tree: str) -> Rules:
+    """Wait until the store holds rules that can be kept: a first start without a file of its own."""
+    while True:
+        rules = await _offered(store, tree, above=-1)
+        if rules is not None and await _kept(folder, rules):
+            return rules
+        await asyncio.sleep(ASK_EVERY_S)
+
+
+class Rulebook:
+    """Keeps the store and this instance at the same version: the highest valid one that either has."""
+
+    def __init__(
+        self, store: StorePort, folder: RulesFolder, picture: Picture, tree: str, note: Note, say: Say
+    ) -> None:
+        self._store, self._folder, self._picture, self._tree = store, folder, picture, tree
+        self._note, self._say = note, say
+        self._refused: tuple[int, bytes] | None = None
+
+    async def run(self) -> None:
+        """For ever, beside the loop."""
+        while True:
+            await self.once()
+            await asyncio.sleep(ASK_EVERY_S)
+
+    async def once(self) -> None:
+        """Adopt newer rules of the store, or give it ours if it holds older ones or none."""
+        ours = self._picture.rules
+        try:
+            held = await self._store.load_rules(self._tree)
+            if held is None or held[0] < ours.version:
+                await self._store.save_rules(self._tree, ours.version, dump(ours))
+                self._note({"what": "rules_seeded", "version": ours.version})
+                return
+        except OlderRules:
+            return  # somebody was faster; the next round reads theirs
+        except (StoreSilent, StoreRefused) as fault:
+            log.bounded(_LOG, "rules", 30.0).warning("the store and our rules may differ", fault=str(fault))
+            return
+        if held[0] > ours.version and held != self._refused:
+            await self._adopt(*held)
+
+    async def _adopt(self, version: int, document: bytes) -> None:
+        picture = self._picture
+        try:
+            rules = _checked(document, self._tree, f"version {version} of the store")
+            if rules.version != version:
+                raise BadTree("the store", [f"version {version} says of itself that it is {rules.version}"])
+            refuse(rules, build(rules, picture.boards.values()))
+        except BadTree as fault:
+            self._refused = (version, document)
+            self._note({"what": "rules_refused", "version": version, "faults": fault.faults})
+            _LOG.error("rules of the store are refused", version=version, faults=fault.faults)
+            return
+        if not await _kept(self._folder, rules):
+            return
+        moves = _mode_moves(picture, rules)
+        before = picture.rules.version
+        picture.accept(rules)
+        self._note({"what": "rules_adopted", "version": version, "before": before})
+        _LOG.warning("newer rules are in force", version=version, before=before)
+        for (was, now), gpus in moves.items():
+            await self._say("mode_change", {"version": version, "from": was, "to": now, "gpus": gpus})
+
+
+def _checked(document: bytes, tree: str, source: str) -> Rules:
+    try:
+        text = document.decode()
+    except UnicodeDecodeError as fault:
+        raise BadTree(source, [f"byte {fault.start} is not UTF-8"]) from fault
+    rules = read(text, source)
+    if rules.id != tree:
+        raise BadTree(source, [f"tree id is {rules.id!r}, the setting `tree` is {tree!r}"])
+    refuse(rules)
+    return rules
+
+
+def _newer(accepted: Rules, given: Rules) -> Rules:
+    if given.version > accepted.version:
+        return given
+    if given != accepted:
+        why = "another document" if given.version == accepted.version else f"older than {accepted.version}"
+        _LOG.warning(
+            "the given file is not in force: raise its version",
+            version=given.version,
+            why=why,
+            in_force=accepted.version,
+        )
+    return accepted
+
+
+async def _offered(store: StorePort, tree: str, above: int) -> Rules | None:
     try:
         held = await store.load_rules(tree)
-        if held is None or held[0] < rules.version:
-            await store.save_rules(tree, rules.version, dump(rules))
-    except (StoreSilent, StoreRefused) as fault:
-        log.bounded(_LOG, "reseed", 30.0).warning("the store has no rules of ours yet", fault=str(fault))
+        return None if held is None or held[0] <= above else _checked(held[1], tree, f"version {held[0]}")
+    except (StoreSilent, StoreRefused, BadTree) as fault:
+        log.bounded(_LOG, "rules", 30.0).warning("no rules yet", fault=str(fault))
+        return None
+
+
+async def _kept(folder: RulesFolder, rules: Rules) -> bool:
+    try:
+        await asyncio.to_thread(folder.keep, rules.version, dump(rules))
+    except OSError as fault:
+        log.bounded(_LOG, "keep", 30.0).error("newer rules cannot be kept and wait", fault=str(fault))
+        return False
+    return True
+
+
+def _mode_moves(picture: Picture, rules: Rules) -> dict[tuple[str, str], int]:
+    """How many boards go from which mode to which."""
+    labels = picture.jobs.labels(picture.fleet)
+    before = modes.modes(picture.rules.modes, picture.fleet, labels)
+    after = modes.modes(rules.modes, picture.fleet, labels)
+    moved = np.flatnonzero(before != after)
+    found: dict[tuple[str, str], int] = {}
+    for row in moved.tolist():
+        key = (str(MODES[int(before[row])]), str(MODES[int(after[row])]))
+        found[key] = found.get(key, 0) + 1
+    return found

@@ -1,17 +1,17 @@
 """A decision told as the message `Plan`: every limit with its reason."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from easyrider.messages import DomainPlan, JobPlan, Plan
 from easyrider_policy.core.commands import Orders
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.records import Decision
+from easyrider_policy.core.waiting import Waiting
 from easyrider_policy.picture import Picture
 
-if TYPE_CHECKING:
-    from easyrider_policy.core.waiting import Waiting
+MOST_JOBS = 2_000
+"""A plan of a larger site tells of the jobs that are slowed most; the message has a size limit."""
+MOST_SILENT = 1_000
 
 
 def tell(
@@ -20,19 +20,18 @@ def tell(
     sums: Sums,
     orders: Orders,
     *,
-    tree: str,
-    region: str,
     seq: int,
     cause: str,
     plan_ms: float,
+    now_s: float,
     clocks_ns: tuple[int, int],
-    quiet: tuple[str, ...],
 ) -> Plan:
-    """The plan of this moment. `clocks_ns`: Unix and monotonic; `quiet`: nodes without a fresh word."""
+    """The plan of this moment. `clocks_ns`: Unix and monotonic."""
     waiting = {w.gpu: w for w in orders.waiting}
+    quiet = picture.safety.ledger.roll.quiet(now_s)
     return Plan(
-        region=region,
-        tree=tree,
+        region=picture.region,
+        tree=picture.rules.id,
         tree_version=picture.rules.version,
         epoch=max(picture.safety.lead.epoch, 0),
         seq=seq,
@@ -41,16 +40,23 @@ def tell(
         cause=cause,
         leading=picture.safety.lead.phase != "contending",
         domains=tuple(_domain(picture, decision, sums, row) for row in range(len(picture.fleet.domains))),
-        jobs=tuple(_job(picture, decision, waiting, row) for row in range(len(decision.reasons))),
+        jobs=tuple(_job(picture, decision, waiting, row) for row in _told(decision)),
         idle_gpus=int(np.sum(picture.observation.layout.job_of < 0)),
         lowers=orders.lowers,
         raises=orders.raises,
         raises_waiting=len(orders.waiting),
-        silent_nodes=quiet,
+        silent_nodes=tuple(picture.fleet.nodes[row] for row in np.flatnonzero(quiet)[:MOST_SILENT].tolist()),
         reactive=decision.reactive,
-        gap=_finite(decision.gap),
+        gap=_known(decision.gap),
         plan_ms=plan_ms,
     )
+
+
+def _told(decision: Decision) -> list[int]:
+    count = len(decision.reasons)
+    if count <= MOST_JOBS:
+        return list(range(count))
+    return sorted(np.argsort(-decision.slowdown, kind="stable")[:MOST_JOBS].tolist())
 
 
 def _domain(picture: Picture, decision: Decision, sums: Sums, row: int) -> DomainPlan:
@@ -58,7 +64,7 @@ def _domain(picture: Picture, decision: Decision, sums: Sums, row: int) -> Domai
         domain=picture.fleet.domains[row],
         hard_limit_w=float(picture.hard_w[row]),
         target_w=float(picture.target_w[row]),
-        observed_w=_finite(decision.observed_w[row]),
+        observed_w=_known(decision.observed_w[row]),
         counted_w=max(0.0, float(sums.counted_w[row])),
         budget_w=max(0.0, float(decision.budget_w[row])),
         unmanaged_w=max(0.0, float(sums.unmanaged_w[row])),
@@ -69,7 +75,7 @@ def _domain(picture: Picture, decision: Decision, sums: Sums, row: int) -> Domai
     )
 
 
-def _job(picture: Picture, decision: Decision, waiting: "dict[int, Waiting]", row: int) -> JobPlan:
+def _job(picture: Picture, decision: Decision, waiting: dict[int, Waiting], row: int) -> JobPlan:
     job = picture.observation.layout.jobs[row]
     waits_w = max((waiting[gpu].watts for gpu in job.gpus if gpu in waiting), default=0.0)
     return JobPlan(
@@ -85,5 +91,5 @@ def _job(picture: Picture, decision: Decision, waiting: "dict[int, Waiting]", ro
     )
 
 
-def _finite(value: float) -> float | None:
+def _known(value: float) -> float | None:
     return max(0.0, float(value)) if np.isfinite(value) else None

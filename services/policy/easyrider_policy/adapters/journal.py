@@ -2,10 +2,16 @@
 
 import json
 import os
+import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 from easyrider.errors import EasyRiderError
+
+Entry = dict[str, object]
+
+_TAIL_BYTES = 64 * 1024
+CLOSE_S = 1.0
 
 
 class JournalBroken(EasyRiderError):
@@ -17,51 +23,108 @@ class JournalBroken(EasyRiderError):
 
 
 class Journal:
-    """Append-only JSON lines, numbered. An intent is on the disk before `intend` returns.
+    """Append-only JSON lines, numbered on from the line before, restarts included. A failed write leaves no part.
 
-    The file is turned over at `turn_bytes`; one older file is kept.
+    `intend` returns once its lines are on the disk. The file is turned over at `turn_bytes`; one older file is
+    kept. May be called from any thread, one call at a time.
     """
 
     def __init__(self, folder: Path, turn_bytes: int = 64 * 1024 * 1024) -> None:
-        self._path, self._turn_bytes = folder / "journal.jsonl", turn_bytes
-        self._file: IO[str] | None = None
-        self._line = 0
+        self.path, self._turn_bytes = folder / "journal.jsonl", turn_bytes
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        self._size = self._line = 0
 
-    def intend(self, entries: list[dict[str, object]]) -> None:
+    def intend(self, entries: Sequence[Entry]) -> None:
         """Write what is about to be done. Raises `JournalBroken`."""
         self._write(entries, durable=True)
 
-    def note(self, entries: list[dict[str, object]]) -> None:
+    def note(self, entries: Sequence[Entry]) -> None:
         """Write what happened; durable with the next intent. Raises `JournalBroken`."""
         self._write(entries, durable=False)
 
     def close(self) -> None:
-        """Flush and let go."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Let go. A write that hangs in a dead disk is left to itself after a moment."""
+        if self._lock.acquire(timeout=CLOSE_S):
+            try:
+                self._let_go()
+            finally:
+                self._lock.release()
 
-    def _write(self, entries: list[dict[str, object]], durable: bool) -> None:
+    def _write(self, entries: Sequence[Entry], durable: bool) -> None:
         if not entries:
             return
-        try:
-            file = self._open()
-            for entry in entries:
-                self._line += 1
-                file.write(json.dumps({"line": self._line, **entry}, separators=(",", ":")) + "\n")
-            file.flush()
-            if durable:
-                os.fdatasync(file.fileno())
-        except OSError as fault:
-            self._file = None
-            raise JournalBroken(self._path, fault.strerror or str(fault)) from fault
+        with self._lock:
+            try:
+                file = self._open()
+                lines = [
+                    json.dumps({"line": number, **entry}, separators=(",", ":")) + "\n"
+                    for number, entry in enumerate(entries, self._line + 1)
+                ]
+                self._append(file, "".join(lines).encode())
+                if durable:
+                    os.fdatasync(file)
+            except OSError as fault:
+                self._let_go()
+                raise JournalBroken(self.path, fault.strerror or str(fault)) from fault
+            self._line += len(entries)
 
-    def _open(self) -> IO[str]:
-        if self._file is not None and self._file.tell() < self._turn_bytes:
+    def _append(self, file: int, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[os.write(file, left) :]
+        except OSError:
+            os.ftruncate(file, self._size)  # half a line would swallow the next one
+            raise
+        self._size += len(data)
+
+    def _open(self) -> int:
+        if self._file is not None and self._size < self._turn_bytes:
             return self._file
         if self._file is not None:
-            self._file.close()
-            self._path.replace(self._path.with_suffix(".1.jsonl"))
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("a", encoding="utf-8")
+            self._let_go()
+            self.path.replace(self.path.with_suffix(".1.jsonl"))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        self._size = _whole_lines(self._file)
+        self._line = max(self._line, _last_line(self._file, self._size))
+        _keep_name(self.path.parent)
         return self._file
+
+    def _let_go(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+
+def _whole_lines(file: int) -> int:
+    """Bytes up to the end of the last whole line; half a line that a crash left is cut off."""
+    size = os.fstat(file).st_size
+    start = max(0, size - _TAIL_BYTES)
+    end = start + os.pread(file, size - start, start).rfind(b"\n") + 1
+    if size and end < size:
+        os.ftruncate(file, end)
+    return end
+
+
+def _last_line(file: int, size: int) -> int:
+    """Number of the last line, 0 where there is none or it cannot be read."""
+    start = max(0, size - _TAIL_BYTES)
+    lines = os.pread(file, size - start, start).splitlines()
+    if not lines:
+        return 0
+    try:
+        number = json.loads(lines[-1])["line"]
+    except (ValueError, KeyError, TypeError):
+        return 0
+    return number if isinstance(number, int) else 0
+
+
+def _keep_name(folder: Path) -> None:
+    """A new file's name must be on the disk as well as its lines."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+KEPT = 20
+"""Versions kept to go back to."""
+
 
 class RulesFolder:
     """`rules-<version>.json` files, fsynced with their folder; the highest version is in force."""
@@ -12,15 +15,11 @@ class RulesFolder:
 
     def newest(self) -> tuple[int, bytes] | None:
         """Version and document with the highest version, or None on a first start."""
-        found = sorted(
-            (int(path.stem.removeprefix("rules-")), path)
-            for path in self._folder.glob("rules-*.json")
-            if path.stem.removeprefix("rules-").isdigit()
-        )
+        found = self._found()
         return (found[-1][0], found[-1][1].read_bytes()) if found else None
 
     def keep(self, version: int, document: bytes) -> None:
-        """Make a version durable; put in place by rename."""
+        """Make a version durable; put in place by rename. Raises `OSError`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         half = self._folder / f".rules-{version}.half"
         with half.open("wb") as file:
@@ -33,3 +32,12 @@ class RulesFolder:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        for _, old in self._found()[:-KEPT]:
+            old.unlink()
+
+    def _found(self) -> list[tuple[int, Path]]:
+        return sorted(
+            (int(number), path)
+            for path in self._folder.glob("rules-*.json")
+            if (number := path.stem.removeprefix("rules-")).isascii() and number.isdigit()
+        )

@@ -1,7 +1,8 @@
 """How old a message is, without any clock agreeing with another.
 
 Age = (arrival - source clock) - the smallest such difference seen for that boot in ten minutes. A bus that was
-frozen for 6 s therefore shows messages 6 s old, whatever the time of day is on either side.
+frozen for 6 s therefore shows messages 6 s old, whatever the time of day is on either side. The minutes are
+those in which something was heard: after an hour of silence a backlog must not pass for fresh.
 """
 
 from collections import deque
@@ -20,11 +21,10 @@ class Ages:
     def minted_s(self, source: str, boot_id: str, mono_ns: int, arrival_ns: int) -> float:
         """When the message was made, in the receiver's monotonic seconds; never after its arrival."""
         boots = self._floors.setdefault(source, {})
-        floor = boots.get(boot_id)
-        if floor is None:
-            while len(boots) >= _BOOTS_KEPT:
-                del boots[next(iter(boots))]
-            floor = boots[boot_id] = _Floor()
+        floor = boots.pop(boot_id, None) or _Floor()
+        while len(boots) >= _BOOTS_KEPT:
+            del boots[next(iter(boots))]
+        boots[boot_id] = floor  # last heard last: late words of an old boot cannot push out the present one
         difference_s = (arrival_ns - mono_ns) / 1e9
         arrival_s = arrival_ns / 1e9
         return arrival_s - max(0.0, difference_s - floor.with_new(difference_s, arrival_s))

@@ -31,8 +31,7 @@ class Facility:
     def heard(self, reading: MeterReading) -> LimitMove | None:
         """The move of a domain's limits that a reading tells of, if it does."""
         domain = self.fleet.domain_index.get(reading.domain)
-        share = self._told(reading)
-        if domain is None or share is None:
+        if domain is None or (share := self._told(domain, reading)) is None:
             return None
         key = (domain, reading.meter)
         trusted = reading.quality == "good" and reading.gated
@@ -54,7 +53,10 @@ class Facility:
                 new.share[row] = min(new.share[row], share)
         return new
 
-    def _told(self, reading: MeterReading) -> float | None:
-        if reading.modules_ok is None or not reading.modules_total:
+    def _told(self, domain: int, reading: MeterReading) -> float | None:
+        if reading.modules_ok is None or reading.modules_total is None:
             return None
-        return min(1.0, max(0.0, reading.modules_ok / reading.modules_total))
+        # A module that was pulled out is missing from the total too: the rules say how many the limits rest on.
+        planned = self.fleet.domain_records[domain].supply_modules or 0
+        total = max(reading.modules_total, planned)
+        return min(1.0, max(0.0, reading.modules_ok / total)) if total > 0 else None

@@ -18,6 +18,15 @@ class Gathering:
         self.limit_w: Floats = np.full(boards, np.nan)
         self.capped: Bools = np.zeros(boards, dtype=np.bool_)
 
+    def carried(self, before: Fleet, fleet: Fleet) -> "Gathering":
+        """What boards enforced when last read, for another fleet; means are gathered anew."""
+        new = Gathering(fleet)
+        for row, uuid in enumerate(fleet.gpus):
+            old = before.gpu_index.get(uuid)
+            if old is not None:
+                new.limit_w[row], new.capped[row] = self.limit_w[old], self.capped[old]
+        return new
+
     def add(self, boards: NDArray[np.int64], mean_w: Floats, limit_w: Floats) -> None:
         """Rows (k, n) of one node's boards, NaN where invalid; `limit_w` (n,) enforced at the newest row."""
         mean_w = mean_w[-MOST_ROWS:]

@@ -23,6 +23,7 @@ class Piece:
     """One job on one node."""
 
     gpus: tuple[str, ...]
+    since_s: float
     heard_s: float
 
 
@@ -59,9 +60,11 @@ class JobBook:
         moved = before is None or before.gpus != event.gpus
         if moved and not fresh and event.change == "started":
             entry.started_s = minted_s
-        entry.type_key, entry.priority_class = event.type_key, event.priority_class
-        entry.tenant, entry.queue = event.tenant, event.queue
-        entry.pieces[event.node] = Piece(event.gpus, minted_s)
+        told = (event.type_key, event.priority_class, event.tenant, event.queue)
+        moved |= told != (entry.type_key, entry.priority_class, entry.tenant, entry.queue)
+        entry.type_key, entry.priority_class, entry.tenant, entry.queue = told
+        since_s = minted_s if before is None or before.gpus != event.gpus else before.since_s
+        entry.pieces[event.node] = Piece(event.gpus, since_s, minted_s)
         return fresh or moved
 
     def forget_unsaid(self, heard_s: dict[str, float], now_s: float) -> bool:
@@ -78,8 +81,9 @@ class JobBook:
 
     def labels(self, fleet: Fleet) -> list[Labels]:
         """What mode selectors may match of each job, by id."""
+        rows = self._rows(fleet)
         return [
-            Labels(job=job_id, tenant=entry.tenant, queue=entry.queue, gpus=_rows(fleet, entry))
+            Labels(job=job_id, tenant=entry.tenant, queue=entry.queue, gpus=rows[job_id])
             for job_id, entry in sorted(self.entries.items())
         ]
 
@@ -88,31 +92,24 @@ class JobBook:
 
         `modes` (G,) index `MODES`; boards of a job have one mode.
         """
+        rows = self._rows(fleet)
         return [
-            self._job(job_id, entry, fleet, priorities, modes)
+            _job(job_id, entry, rows[job_id], priorities, modes)
             for job_id, entry in sorted(self.entries.items())
         ]
 
-    def _job(
-        self,
-        job_id: str,
-        entry: Entry,
-        fleet: Fleet,
-        priorities: dict[str, PriorityClass],
-        modes: NDArray[np.int64],
-    ) -> Job:
-        priority = priorities.get(entry.priority_class, PriorityClass())
-        rows = _rows(fleet, entry)
-        return Job(
-            id=job_id,
-            gpus=rows,
-            type_key=entry.type_key,
-            weight=priority.weight,
-            max_slowdown=priority.max_slowdown,
-            flex_tier=priority.flex_tier,
-            mode=MODES[min((int(modes[row]) for row in rows), default=0)],
-            started_s=entry.started_s,
-        )
+    def _rows(self, fleet: Fleet) -> dict[str, tuple[int, ...]]:
+        """Fleet rows of each job; a board that two jobs claim is with the one that took it last."""
+        held: dict[str, tuple[float, str]] = {}
+        for job_id, entry in sorted(self.entries.items()):
+            for piece in entry.pieces.values():
+                for uuid in piece.gpus:
+                    if uuid in fleet.gpu_index:
+                        held[uuid] = max(held.get(uuid, (piece.since_s, job_id)), (piece.since_s, job_id))
+        rows: dict[str, list[int]] = {job_id: [] for job_id in self.entries}
+        for uuid, (_, job_id) in held.items():
+            rows[job_id].append(fleet.gpu_index[uuid])
+        return {job_id: tuple(sorted(found)) for job_id, found in rows.items()}
 
     def _ended(self, job: str, node: str) -> bool:
         entry = self.entries.get(job)
@@ -124,6 +121,21 @@ class JobBook:
         return True
 
 
-def _rows(fleet: Fleet, entry: Entry) -> tuple[int, ...]:
-    uuids = [uuid for piece in entry.pieces.values() for uuid in piece.gpus]
-    return tuple(sorted(fleet.gpu_index[uuid] for uuid in uuids if uuid in fleet.gpu_index))
+def _job(
+    job_id: str,
+    entry: Entry,
+    rows: tuple[int, ...],
+    priorities: dict[str, PriorityClass],
+    modes: NDArray[np.int64],
+) -> Job:
+    priority = priorities.get(entry.priority_class, PriorityClass())
+    return Job(
+        id=job_id,
+        gpus=rows,
+        type_key=entry.type_key,
+        weight=priority.weight,
+        max_slowdown=priority.max_slowdown,
+        flex_tier=priority.flex_tier,
+        mode=MODES[min((int(modes[row]) for row in rows), default=0)],
+        started_s=entry.started_s,
+    )
