@@ -11,8 +11,9 @@ from easyrider.messages import NodeState
 
 _LEAVE_S = 10.0
 """Longer than any guardian waits for leave."""
+_LOOK_S = 0.01
 _NO_LEAVE = (
-    "no coordinator gave leave in time, the lower of limit and fallback holds; "
+    "no leave was granted: no coordinator, or no room for what was found; the lower of limit and fallback holds; "
     "`easyrider restore --now` does not ask, and you answer for the sums"
 )
 
@@ -52,23 +53,31 @@ def _restored(place: Path, now: bool) -> tuple[str, bool]:
             return f"{state.node}: nothing to restore, no limit of ours is in force", True
         if now:
             in_the_way = guardian.restore()
-            problems = "; ".join(f"{uuid}: {why}" for uuid, why in in_the_way.items())
-            return _told(guardian.state(), problems)
+            if not in_the_way:
+                return _done(guardian.state()), True
+            return _held(
+                guardian.state(), "; ".join(f"{uuid}: {why}" for uuid, why in in_the_way.items())
+            ), False
         guardian.leave()
-        return _told(_until_answered(guardian), _NO_LEAVE)
+        if _let_go(guardian):
+            return _done(guardian.state()), True
+        return _held(guardian.state(), _NO_LEAVE), False
 
 
-def _until_answered(guardian: GuardianLink) -> NodeState:
+def _let_go(guardian: GuardianLink) -> bool:
+    """Whether it was seen without limits of ours before it stopped asking; a coordinator may limit it again soon."""
     deadline_s = time.monotonic() + _LEAVE_S
     while (state := guardian.state()).armed and state.leaving:
         if time.monotonic() > deadline_s:
             raise LinkBroken(f"{state.node} still asks for leave after {_LEAVE_S:.0f} s")
-        time.sleep(0.1)
-    return state
+        time.sleep(_LOOK_S)
+    return not state.armed
 
 
-def _told(state: NodeState, problems: str) -> tuple[str, bool]:
-    if not state.armed:
-        return f"{state.node}: restored, {len(state.gpus)} GPUs as they were found", True
-    held = sum(gpu.controlled for gpu in state.gpus)
-    return f"{state.node}: {held} GPUs still limited: {problems or 'unknown why'}", False
+def _done(state: NodeState) -> str:
+    again = "; a coordinator that enforces limits it again" if state.armed else ""
+    return f"{state.node}: restored, {len(state.gpus)} GPUs as they were found{again}"
+
+
+def _held(state: NodeState, why: str) -> str:
+    return f"{state.node}: {sum(gpu.controlled for gpu in state.gpus)} GPUs still limited: {why}"
