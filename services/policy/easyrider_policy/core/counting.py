@@ -41,6 +41,7 @@ def add_up(
     boards_w = fleet.worst_wall_w(np.where(managed, counted_w, 0.0))
     total_w = boards_w + fleet.worst_fixed_w + load.watts + fleet.margin_w
     outside = np.bincount(fleet.gpu_node[~(managed & limitable)], minlength=len(fleet.nodes))
+    outside += fleet.unheard.astype(np.int64)  # a board nobody has reported is controlled by nobody
     uncontrolled = fleet.weights.count(outside)
     unknown = fleet.weights.any_node(fleet.unknown)
     reasons = {int(domain): "undeclared" for domain in np.flatnonzero(unknown)}
