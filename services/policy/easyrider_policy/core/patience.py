@@ -16,6 +16,7 @@ def waits(fleet: Fleet, in_job: Bools, told: Bools, tight: Bools) -> Bools:
     A restart moves nothing; an overload does not wait for it.
     """
     # Padding (-1) asks for the last entry, which is nobody's and never tight.
-    pressed = np.take(np.append(tight, False), fleet.node_ancestors).any(axis=1)
+    pad: Bools = np.concatenate([tight, np.zeros(1, dtype=np.bool_)])
+    pressed: Bools = np.logical_or.reduce(np.take(pad, fleet.node_ancestors), axis=1)
     waiting: Bools = ~in_job & told & ~pressed[fleet.gpu_node]
     return waiting
