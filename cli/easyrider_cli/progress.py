@@ -13,6 +13,8 @@ from rich.text import Text
 
 _PLAIN_EVERY_S = 5.0
 _BAR_CELLS = 40
+_BESIDE_CELLS = 56
+"""What stands beside a bar: name, power, both limits, verdict."""
 _SCALE = 1.15
 """The bar ends so far above the highest hard limit seen, so that an overload has room."""
 
@@ -89,13 +91,14 @@ class Progress:
 
     def _picture(self, moment: Moment) -> Group:
         ascii_only = self._console.options.ascii_only
+        cells = max(10, min(_BAR_CELLS, self._console.width - _BESIDE_CELLS))
         bars = Table.grid(padding=(0, 1))
         for domain in moment.domains:
             full_w = _SCALE * self._widest_w[domain.domain]
             style = _STYLES[domain.verdict]
             bars.add_row(
                 Text(domain.domain, style="bold"),
-                bar(domain, full_w, ascii_only=ascii_only),
+                bar(domain, full_w, cells=cells, ascii_only=ascii_only),
                 Text(f"{domain.wall_w / 1e3:6.1f} kW", style=style),
                 Text(f"target {domain.target_w / 1e3:.1f}, hard {domain.hard_w / 1e3:.1f}"),
                 Text(domain.verdict, style=style),

@@ -94,3 +94,13 @@ def test_the_scale_stays_when_a_hard_limit_drops() -> None:
 
     bars = [line for line in out.getvalue().splitlines() if "kW" in line]
     assert bars[0].index("┃" if "┃" in bars[0] else "H") > bars[-1].index("┃" if "┃" in bars[-1] else "H")
+
+
+def test_in_a_narrow_terminal_bars_are_shorter_and_no_line_breaks() -> None:
+    out = io.StringIO()
+    with Progress(Console(file=out, force_terminal=True, width=80, color_system=None)) as progress:
+        progress.show(moment(wall_w=31e3))
+
+    line = next(line for line in out.getvalue().splitlines() if "kW" in line)
+    assert line.rstrip().endswith("OVER HARD LIMIT")
+    assert "target 24.0, hard 30.0" in line
