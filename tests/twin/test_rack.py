@@ -99,3 +99,19 @@ def test_64_gpus_run_at_least_ten_times_as_fast_as_time() -> None:
     simulate(world, 60, caps_w=450.0)
 
     assert 60 / (time.process_time() - began) >= 10
+
+
+def test_a_failure_that_may_not_last_long_enough_says_so() -> None:
+    world = demo_world(8, 120.0)
+
+    (failure,) = world.failures
+    assert failure.for_s == pytest.approx(0.45 * 120.0)
+    assert any("1.28 times what the UPS carries it, not 1.3" in note for note in world.notes)
+
+
+@pytest.mark.parametrize(("seed", "odd"), [(1, False), (2, False), (38, True)])
+def test_a_rack_that_goes_down_without_any_failure_says_so(seed: int, odd: bool) -> None:
+    world = demo_world(seed, SECONDS)
+
+    assert bool(simulate(world, SECONDS, failures=False).trips) == odd
+    assert any("even with all its modules" in note for note in world.notes) == odd

@@ -85,7 +85,7 @@ def test_fewer_boards_are_repeated_and_another_rating_scaled_and_both_are_said(t
     assert tape.draw_w.shape[1] == 8
     assert tape.draw_w[0] == pytest.approx(np.full(8, 300.0 * 700 / 400))
     assert "2 boards repeated" in tape.source
-    assert "scaled from 400 to 700 W" in tape.source
+    assert "scaled from 400 W to 700 W" in tape.source
 
 
 def test_what_stands_beside_a_recording_wins_over_its_name(tmp_path: Path) -> None:

@@ -16,7 +16,17 @@ from easyrider_twin.domains import time_to_trip_s
 from easyrider_twin.outcome import SAMPLE_S, Outcome
 from easyrider_twin.programs import Recorded, Synthetic
 from easyrider_twin.simulate import busiest_minute, simulate
-from easyrider_twin.world import PDU_CURVE, UPS_CURVE, Domain, Job, Meter, ModuleFailure, Node, World
+from easyrider_twin.world import (
+    PDU_CURVE,
+    UPS_CURVE,
+    Domain,
+    GpuModel,
+    Job,
+    Meter,
+    ModuleFailure,
+    Node,
+    World,
+)
 
 MODULES = 5
 OVERLOAD = 1.3
@@ -61,7 +71,8 @@ def demo_world(
         raise ValueError(f"a run of {seconds} s is too short: the failure needs {WINDOW_S / LATEST:.0f} s")
     loaded = _unsized(seed, seconds, traces, fixed_w)
     free = simulate(loaded, seconds, trips=False)
-    begin_s, peak_w = busiest_minute(free, "ups", earliest_s=EARLIEST * seconds, latest_s=LATEST * seconds)
+    found_s, peak_w = busiest_minute(free, "ups", earliest_s=EARLIEST * seconds, latest_s=LATEST * seconds)
+    begin_s = round(found_s, 1)
     rating_w = peak_w / (OVERLOAD * TARGET_SHARE)
     lasting = _sized(loaded, rating_w, ModuleFailure(domain="ups", at_s=begin_s, for_s=seconds))
     carried_s = _carried_s(simulate(lasting, seconds), free, begin_s, rating_w)
@@ -79,6 +90,7 @@ def demo_world(
             f"the busiest minute begins at {begin_s:.1f} s",
             f"one module of {MODULES} fails at {begin_s:.1f} s for {for_s:.1f} s; "
             f"uncontrolled, the UPS carries it for {carried_s:.1f} s",
+            *_special(sized, seconds, carried_s, longest_s),
         ),
     )
 
@@ -102,6 +114,23 @@ def static_cap_w(world: World, domain: str = "ups", missing: int = 1) -> float:
     slope = sum(n.overhead_slope * n.gpus for n in nodes)
     floor_w = max(world.models[n.model].min_limit_w for n in nodes)
     return max((top.target_w * share - fixed_w) / slope, floor_w)
+
+
+def _special(sized: World, seconds: float, carried_s: float, longest_s: float) -> list[str]:
+    """What is not as it should be with this seed and these recordings, in words."""
+    told = []
+    if HOLD * carried_s > longest_s:
+        told.append(
+            f"the failure lasts {longest_s / carried_s:.2f} times what the UPS carries it, not {HOLD}: "
+            f"it may last {LONGEST:.0%} of the run at most"
+        )
+    before = simulate(sized, seconds, failures=False).trips
+    if before:
+        told.append(
+            f"uncontrolled, {before[0].domain} opens at {before[0].t_s:.1f} s even with all its modules: "
+            "the peaks of this load last longer than it carries them"
+        )
+    return told
 
 
 def _carried_s(lasting: Outcome, free: Outcome, begin_s: float, rating_w: float) -> float | None:
@@ -221,6 +250,5 @@ def _told(job: Job) -> str:
         every_s = program.checkpoint_every_s
         return f"{job.id}: synthetic, period {program.period_s} s, checkpoint each {every_s} s"
     recording = recordings.load(program.trace, Path(program.folder) if program.folder else None)
-    how = "" if recording.gpus == 8 else f", {recording.gpus} boards repeated"
-    how += "" if recording.rating_w == 700.0 else f", scaled from {recording.rating_w:.0f} W to 700 W"
+    how = "".join(f", {done}" for done in recordings.alterations(recording, 8, GpuModel()))
     return f"{job.id}: recorded {program.trace} from {program.start_s:.1f} s{how}"

@@ -2,7 +2,9 @@
 
 import csv
 import gzip
+import math
 import re
+import zlib
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,8 +29,14 @@ ABSENT_RATIO = 0.14
 """Below this there is no process: idle boards draw 0.105 of the rating, live contexts 0.18-0.20."""
 SHORTEST_S = 2.0
 """A shorter dip is part of the work (communication), not a stall."""
+GAP_S = 3.0
+"""A longer time without a sample is told of."""
 MEAN_PERIOD_S = 0.2
 """Recordings sampled more slowly than this come from a 1 s mean field unless `traces.yaml` says otherwise."""
+OVER_RATING = 1.02
+"""Recorded boards draw a little over their rating at times; what lies above is no draw of such a board."""
+LEAST_W = 1.0
+"""A dead reading of 0 W is no draw either."""
 _RATINGS_W = (250.0, 300.0, 400.0, 700.0, 1000.0, 1200.0)
 
 
@@ -53,6 +61,8 @@ class Recording:
     busy_pct: FloatArray  # (rows,), NaN where not recorded
     rating_w: float
     recorded_mean: bool
+    gap_s: float = 0.0
+    """Longest time without a sample, joined by a line; 0 where there was none worth a word."""
 
     @property
     def gpus(self) -> int:
@@ -77,18 +87,7 @@ def load(name: str, folder: Path | None = None) -> Recording:
     """One recording. Rows are averaged where denser than the grid and joined by lines where sparser."""
     place = folder or SHIPPED
     file = place / f"{name}.csv.gz"
-    points: dict[int, list[tuple[float, float, float]]] = defaultdict(list)
-    try:
-        with gzip.open(file, "rt", newline="") as lines:
-            for row in csv.DictReader(lines):
-                if row["gpu"].isdigit() and row["power_w"]:
-                    util = float(row.get("util_pct") or "nan")
-                    points[int(row["gpu"])].append((float(row["t_s"]), float(row["power_w"]), util))
-    except (OSError, KeyError, ValueError) as fault:
-        raise BadRecording(f"{file}: {fault!r}; wanted gzip CSV with columns t_s, gpu, power_w") from fault
-    if not points or min(len(p) for p in points.values()) < 2:
-        raise BadRecording(f"{file} holds no power of a GPU")
-    series = {gpu: np.array(p) for gpu, p in sorted(points.items())}
+    series = _series(file)
     first_s = max(p[0, 0] for p in series.values())
     last_s = min(p[-1, 0] for p in series.values())
     rows = int((last_s - first_s) / GRID_S)
@@ -106,13 +105,46 @@ def load(name: str, folder: Path | None = None) -> Recording:
         mean = said.sensor == "recorded_mean"
     else:
         mean = (said.window_s or spacing_s) >= MEAN_PERIOD_S
+    gap_s = max(float(np.diff(p[:, 0]).max()) for p in series.values())
     return Recording(
         name=name,
         power_w=power_w,
         busy_pct=busy_pct,
         rating_w=said.rating_w or _rating_w(name, power_w),
         recorded_mean=mean,
+        gap_s=gap_s if gap_s > max(GAP_S, 5 * spacing_s) else 0.0,
     )
+
+
+def _series(file: Path) -> dict[int, FloatArray]:
+    """Rows (t_s, power_w, util_pct) of each GPU in order of time, shape (samples, 3); empty cells are left out."""
+    points: dict[int, list[tuple[float, float, float]]] = defaultdict(list)
+    try:
+        with gzip.open(file, "rt", newline="") as lines:
+            for row in csv.DictReader(lines):
+                power_w = float(row["power_w"] or "nan")
+                if row["gpu"].isdigit() and math.isfinite(power_w):
+                    util_pct = float(row.get("util_pct") or "nan")
+                    points[int(row["gpu"])].append((float(row["t_s"]), power_w, util_pct))
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+        csv.Error,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+    ) as fault:
+        raise BadRecording(f"{file}: {fault!r}; wanted gzip CSV with columns t_s, gpu, power_w") from fault
+    if not points or min(len(p) for p in points.values()) < 2:
+        raise BadRecording(f"{file} holds no power of a GPU")
+    series = {gpu: np.array(sorted(p)) for gpu, p in sorted(points.items())}
+    if not all(np.isfinite(p[:, 0]).all() for p in series.values()):
+        raise BadRecording(f"{file} has a time stamp that is no number")
+    if any((p[:, 1] < 0).any() for p in series.values()):
+        raise BadRecording(f"{file} has a power below 0 W")
+    return series
 
 
 def tape(program: Recorded, gpus: int, model: GpuModel) -> Tape:
@@ -122,15 +154,12 @@ def tape(program: Recorded, gpus: int, model: GpuModel) -> Tape:
     ratio = recording.power_w.mean(axis=1) / recording.rating_w
     work, present = _without_gaps(ratio >= WORK_RATIO), _without_gaps(ratio >= ABSENT_RATIO)
     boards = np.arange(gpus) % recording.gpus
-    done = []
-    if gpus > recording.gpus:
-        done.append(f"{recording.gpus} boards repeated")
-    if abs(scale - 1) > 1e-9:
-        done.append(f"scaled from {recording.rating_w:.0f} to {model.rating_w:.0f} W")
+    draw_w = recording.power_w[:, boards] * scale
+    done = alterations(recording, gpus, model)
     busy_pct = np.where(np.isfinite(recording.busy_pct), recording.busy_pct, np.where(work, 98.0, 0.0))
     return Tape(
         edges_s=np.arange(len(ratio) + 1, dtype=np.float64) * GRID_S,
-        draw_w=(recording.power_w[:, boards] * scale).astype(np.float32),
+        draw_w=np.clip(draw_w, LEAST_W, model.rating_w * OVER_RATING).astype(np.float32),
         work=work & present,
         present=present,
         busy_pct=np.clip(busy_pct, 0, 100).astype(np.uint8),
@@ -138,6 +167,20 @@ def tape(program: Recorded, gpus: int, model: GpuModel) -> Tape:
         source=f"recorded:{recording.name}" + (f" ({', '.join(done)})" if done else ""),
         recorded_mean=recording.recorded_mean,
     )
+
+
+def alterations(recording: Recording, gpus: int, model: GpuModel) -> list[str]:
+    """What is done to a recording so that it serves on so many boards of a model, in words."""
+    done = []
+    if gpus > recording.gpus:
+        done.append(f"{recording.gpus} boards repeated")
+    if abs(recording.rating_w - model.rating_w) > 1e-6:
+        done.append(f"scaled from {recording.rating_w:.0f} W to {model.rating_w:.0f} W")
+    if recording.gap_s:
+        done.append(f"a gap of {recording.gap_s:.0f} s joined by a line")
+    if recording.power_w.max() > recording.rating_w * OVER_RATING:
+        done.append(f"clipped at {OVER_RATING * model.rating_w:.0f} W")
+    return done
 
 
 def _resampled(t_s: FloatArray, value: FloatArray, grid_s: FloatArray) -> FloatArray:
@@ -176,6 +219,12 @@ def _beside(folder: Path) -> dict[str, Beside]:
     if not file.exists():
         return {}
     try:
-        return msgspec.convert(yaml.safe_load(file.read_text()) or {}, dict[str, Beside])
-    except (yaml.YAMLError, msgspec.ValidationError) as fault:
+        said = msgspec.convert(yaml.safe_load(file.read_text()) or {}, dict[str, Beside])
+    except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as fault:
         raise BadRecording(f"{file}: {fault}") from fault
+    for name, beside in said.items():
+        for field in ("rating_w", "window_s"):
+            value = getattr(beside, field)
+            if value is not None and not 0 < value < math.inf:
+                raise BadRecording(f"{file}: {field} of {name} is {value}, not above 0")
+    return said
