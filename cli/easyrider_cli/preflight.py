@@ -2,6 +2,7 @@
 
 import math
 import os
+import zlib
 from pathlib import Path
 
 from easyrider.errors import EasyRiderError
@@ -30,6 +31,8 @@ def sized_world(seed: int, seconds: float, traces: Path | None) -> World:
         raise CannotShow(f"{fault}; try another --seed") from fault
     except (BadRecording, BadWorld) as fault:
         raise CannotShow(f"--traces {traces or '(shipped)'}: {fault}") from fault
+    except (EOFError, zlib.error, MemoryError) as fault:
+        raise CannotShow(f"--traces {traces}: a recording there cannot be unpacked: {fault}") from fault
     except ValueError as fault:
         raise CannotShow(str(fault)) from fault
 

@@ -41,7 +41,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **self.environ},
+                env={**_surroundings(), **self.environ},
                 start_new_session=True,
                 preexec_fn=_end_with_parent,
             )
@@ -107,6 +107,11 @@ def last_lines(log: Path, count: int = 3) -> str:
     except OSError as fault:
         return f"(no log: {fault.strerror})"
     return " | ".join(lines[-count:]) or "(empty)"
+
+
+def _surroundings() -> dict[str, str]:
+    """This process's environment without settings of ours: those of a stack are its own, not its user's."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("EASYRIDER_")}
 
 
 def _end_with_parent() -> None:

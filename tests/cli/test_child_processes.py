@@ -67,6 +67,21 @@ def test_only_own_processes_are_ended(tmp_path: Path) -> None:
     other.wait()
 
 
+def test_a_setting_of_the_user_does_not_reach_a_stack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EASYRIDER_POLICY_TREE", "other")
+    monkeypatch.setenv("LANG", "C")
+    shows = "import os; print(*sorted(n for n in os.environ if n.startswith(('EASYRIDER_', 'LANG'))))"
+    one = Child("c", [sys.executable, "-c", shows], tmp_path / "c.log", {"EASYRIDER_POLICY_REGION": "local"})
+    one.start()
+    assert one.process is not None
+
+    assert one.process.wait(20) == 0
+
+    assert one.log.read_text() == "EASYRIDER_POLICY_REGION LANG\n"
+
+
 def test_an_ended_child_is_sent_no_signal_that_its_successor_could_get(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,18 +1,38 @@
 """What goes wrong by name is one line on stderr and exit code 2, before anything was started."""
 
+import gzip
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from easyrider_cli.__main__ import main
+
 EASYRIDER = str(Path(sys.executable).parent / "easyrider")
 
 
-def said(*arguments: str, cwd: Path) -> tuple[int, list[str]]:
-    done = subprocess.run([EASYRIDER, *arguments], cwd=cwd, capture_output=True, text=True, timeout=60)
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stderr.splitlines()
+Said = Callable[..., tuple[int, list[str]]]
+
+
+@pytest.fixture
+def said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Said]:
+    """Runs a command line in an empty folder: its exit code and its lines on stderr."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: str) -> tuple[int, list[str]]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["easyrider", *arguments])
+        code = main()
+        return code, capsys.readouterr().err.splitlines()
+
+    yield run
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
@@ -40,12 +60,12 @@ def said(*arguments: str, cwd: Path) -> tuple[int, list[str]]:
     ],
 )
 def test_a_fault_is_told_in_one_line_with_exit_code_2(
-    tmp_path: Path, arguments: tuple[str, ...], words: str
+    tmp_path: Path, said: Said, arguments: tuple[str, ...], words: str
 ) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("years of work")
 
-    code, lines = said(*arguments, cwd=tmp_path)
+    code, lines = said(*arguments)
 
     assert code == 2
     assert lines[-1].startswith("easyrider: ")
@@ -53,25 +73,52 @@ def test_a_fault_is_told_in_one_line_with_exit_code_2(
     assert (tmp_path / "full" / "thesis.tex").exists()
 
 
-def test_recordings_that_cannot_be_read_are_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "job.csv.gz").write_bytes(b"no gzip")
+WHOLE = gzip.compress(b"t_s,gpu,power_w\n" + b"".join(b"%d,0,600\n" % second for second in range(999)))
 
-    code, lines = said("demo", "--traces", str(tmp_path), cwd=tmp_path)
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no gzip",
+        WHOLE[:200],
+        WHOLE[:60] + b"????" + WHOLE[64:],
+        gzip.compress(b"a,b\n1,2\n"),
+        gzip.compress(b""),
+    ],
+    ids=["foreign", "cut", "damaged", "columns", "empty"],
+)
+def test_a_recording_that_cannot_be_read_is_refused_by_name(
+    tmp_path: Path, said: Said, content: bytes
+) -> None:
+    (tmp_path / "job.csv.gz").write_bytes(content)
+
+    code, lines = said("demo", "--traces", str(tmp_path))
 
     assert code == 2
     assert lines[-1].startswith("easyrider: ")
+    assert str(tmp_path) in lines[-1]
 
 
 def test_without_a_compiler_there_is_one_line_of_advice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-    code, lines = said("demo", cwd=tmp_path)
+    code, lines = said("demo")
 
     assert code == 2
     assert lines[-1].endswith("there is no C compiler; install one (gcc or clang), or `pip install ziglang`")
+
+
+def test_a_fault_leaves_no_trace_of_python_behind(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [EASYRIDER, "demo", "--seconds", "10"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_a_command_help_is_shown(tmp_path: Path) -> None:
