@@ -189,7 +189,9 @@ class Coordinator:
             return decision.wanted_w
         picture = self.picture
         sums = picture.safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
-        tight = (sums.room_w < -1e-6) | decision.alarm
+        # An alarm short of every limit is a warning: no reason to take busy boards for idle.
+        over = decision.alarm & ~(decision.observed_w <= picture.target_w)
+        tight = (sums.room_w < -1e-6) | over
         in_job = picture.observation.layout.job_of >= 0
         held = waits(picture.fleet, in_job, picture.safety.ledger.told, tight)
         return np.where(held, np.nan, decision.wanted_w)

@@ -35,13 +35,10 @@ class News:
             if move.after < move.before:
                 data = {"domain": move.domain, "share_before": move.before, "share": move.after}
                 await self.say("limit_drop", data, noted=True)
-        silent = self._silent.moved(look.silent_meters, now_s)
-        for domain in silent.begun:
-            await self.say("meter_silent", {"domain": domain, "silent": True})
-        for domain in silent.ended:
-            await self.say("meter_silent", {"domain": domain, "silent": False})
-        if look.cause is not None:
-            await self._tell_missing(now_s)
+        if lead.phase == "leading":  # before, much is counted at its worst, and meters have hardly spoken
+            await self._tell_silent(look, now_s)
+            if look.cause is not None:
+                await self._tell_missing(now_s)
 
     async def say(self, kind: str, data: dict[str, object], *, noted: bool = False) -> None:
         """One event, and its line in the journal unless it is there already (`noted`)."""
@@ -53,6 +50,13 @@ class News:
             await self._bus.publish_event(kind, self._region, data, source="policy")
         except (BusDown, MalformedMessage) as fault:
             log.bounded(_LOG, "event", 5.0).warning("an event was not said", kind=kind, fault=str(fault))
+
+    async def _tell_silent(self, look: Look, now_s: float) -> None:
+        changes = self._silent.moved(look.silent_meters, now_s)
+        for domain in changes.begun:
+            await self.say("meter_silent", {"domain": domain, "silent": True})
+        for domain in changes.ended:
+            await self.say("meter_silent", {"domain": domain, "silent": False})
 
     async def _tell_missing(self, now_s: float) -> None:
         decision, fleet = self._coordinator.decision, self._coordinator.picture.fleet

@@ -35,7 +35,7 @@ class Picture:
     """One coordinator's beliefs. Handlers change it, `Coordinator` plans from it; nothing here reads a clock."""
 
     def __init__(self, rules: Rules, region: str, now_s: float) -> None:
-        self.rules, self.region = rules, region
+        self.rules, self.region, self._began_s = rules, region, now_s
         self.ages = Ages()
         self.jobs = JobBook()
         self.boards: dict[str, Board] = {}
@@ -129,7 +129,8 @@ class Picture:
             fleet, seen = self.fleet, self.observation
             met_s = np.array([self.met_s.get(node, now_s) for node in fleet.nodes])[fleet.gpu_node]
             unread_s = np.where(np.isfinite(seen.unread_s), seen.unread_s, now_s - met_s)
-            self._ours_w = ours_w(fleet, seen.gpu_w, unread_s, self.managed)
+            unmet_s = now_s - self._began_s
+            self._ours_w = ours_w(fleet, seen.gpu_w, unread_s, self.managed, unmet_s)
         return self._ours_w
 
     def sampled(self) -> None:

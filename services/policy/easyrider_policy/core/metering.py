@@ -10,16 +10,17 @@ LOST_S = 10.0
 """One unread for longer may draw nothing: all that a meter shows there is somebody else's, until it is read again."""
 
 
-def ours_w(fleet: Fleet, gpu_w: Floats, unread_s: Floats, managed: Bools) -> Floats:
+def ours_w(fleet: Fleet, gpu_w: Floats, unread_s: Floats, managed: Bools, unmet_s: float) -> Floats:
     """(D,) wall watts that are not unmanaged load: limited boards, every machine, fixed load.
 
-    `gpu_w` (G,): last good means, NaN where never read, `unread_s` ago. NaN where a board below is unread for a
-    moment only: a meter proves nothing there, and its age grows.
+    `gpu_w` (G,): last good means, NaN where never read, `unread_s` ago; a node without boards was not met for
+    `unmet_s`. NaN where a board below is unread, or a node unmet, for a moment only: a meter proves nothing
+    there, and its age grows.
     """
     unread = (unread_s > READ_S) | np.isnan(
         gpu_w
     )  # one never read was met so long ago: its frame is on the way
-    unsure = np.zeros(len(fleet.nodes), dtype=np.bool_)
+    unsure: Bools = (np.diff(fleet.first_gpu) == 0) & (unmet_s <= LOST_S)
     unsure[fleet.gpu_node[managed & unread & (unread_s <= LOST_S)]] = True
     # What nobody limits is load that no limit of ours holds: it stays in the difference.
     board_w = np.where(managed & ~unread, np.nan_to_num(gpu_w, nan=0.0), 0.0)
