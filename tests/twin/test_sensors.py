@@ -1,5 +1,6 @@
 """Readings differ from the truth as those of real boards do."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -106,6 +107,23 @@ def test_naive_differences_of_the_energy_counter_are_noisy_and_its_own_stamps_ar
     assert np.median(naive.std(axis=0)) > 60
     assert fair.std() < 40  # what is left is the difference between boards
     assert np.abs(energy[-1] - energy[0] - gain_w * (stamps[-1] - stamps[0])).max() < 0.01 * gain_w.max()
+
+
+def test_polls_at_10_hz_see_a_constant_500_w_scatter_as_on_hardware() -> None:
+    """On boards with a refresh of 100 to 104 ms: 94-349 W from one poll to the next, 24-35 W over a second."""
+    rig = Rig(msgspec.structs.replace(STEADY, plateau_ratio=500 / 700))
+    rig.run(4.0)
+    energy_j = np.array([row["energy"] for row in rig.run(61.0)])
+    polls_s = np.arange(0.5, 60.5, 0.1) + np.random.default_rng(1).normal(0.0, 0.001, 600)
+    seen_j = energy_j[np.floor(polls_s / STEP_S).astype(int) - 1]
+
+    naive_w = np.diff(seen_j, axis=0) / np.diff(polls_s)[:, None]
+    seconds_w = np.diff(seen_j[::10], axis=0) / np.diff(polls_s[::10])[:, None]
+
+    assert 94 < np.median(naive_w.std(axis=0)) < 349
+    assert (naive_w == 0.0).mean() > 0.03
+    assert 15 < np.median(seconds_w.std(axis=0)) < 35
+    assert naive_w.mean(axis=0) == pytest.approx(500 * rig.sensors.gain, rel=0.04)
 
 
 def test_the_energy_counter_agrees_with_the_power_it_stands_for() -> None:

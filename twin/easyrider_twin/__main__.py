@@ -9,6 +9,7 @@ from easyrider_twin import recordings, world
 from easyrider_twin.process import live
 from easyrider_twin.rack import DoesNotTrip, demo_world, static_cap_w
 from easyrider_twin.simulate import simulate
+from easyrider_twin.table import table
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
             site = world.read(options.world)
             caps_w = static_cap_w(site) if options.static else options.cap_w
             outcome = simulate(site, options.seconds, caps_w=caps_w)
-            sys.stdout.write(json.dumps(outcome.summary() | {"cap_w": caps_w}, indent=1) + "\n")
+            told = json.dumps(outcome.summary() | {"cap_w": caps_w}, indent=1) + "\n"
+            sys.stdout.write(told if options.json else table(outcome, caps_w))
     except (world.BadWorld, recordings.BadRecording, DoesNotTrip, OSError, ValueError) as refused:
         sys.stderr.write(f"{refused}\n")
         return 2
@@ -44,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     limit = virtual.add_mutually_exclusive_group()
     limit.add_argument("--cap-w", type=float, help="one equal cap for every GPU")
     limit.add_argument("--static", action="store_true", help="the equal cap that meets the UPS's target")
+    virtual.add_argument("--json", action="store_true", help="everything, for programs, instead of a table")
     worlds = commands.add_parser("worlds", help="print the demonstration rack as a world")
     worlds.add_argument("--seed", type=int, default=1)
     worlds.add_argument("--seconds", type=float, default=150.0)
