@@ -1,0 +1,135 @@
+"""Each guard is needed: with it taken out of the source, the tests that hold it turn red."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from mutants import ROOT, copy_packages, edit, python_path
+
+pytestmark = [pytest.mark.mutation, pytest.mark.slow, pytest.mark.timeout(180)]
+
+FENCE = "easyrider_guardian/core/fence.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A guard: where it stands, what takes it out (file, before, after), and the tests that must notice."""
+
+    name: str
+    package: str
+    edits: tuple[tuple[str, str, str], ...]
+    tests: tuple[str, ...]
+
+
+GUARDS = (
+    Guard(
+        "fencing",
+        "easyrider_guardian",
+        (
+            (FENCE, "if command.epoch < standing.epoch:", "if False:"),
+            (FENCE, "if (command.epoch, command.seq) <= (standing.epoch, standing.seq):", "if False:"),
+        ),
+        (
+            "guardian/test_core_fence.py",
+            "guardian/test_fencing.py::test_an_older_or_equal_command_is_refused_also_after_a_kill",
+        ),
+    ),
+    Guard(
+        "nonce age",
+        "easyrider_guardian",
+        ((FENCE, "    return now_ns > lease.until_ns\n", "    return False\n"),),
+        (
+            "guardian/test_core_fence.py",
+            "guardian/test_fencing.py::test_a_late_command_is_refused_and_nothing_is_written",
+        ),
+    ),
+    Guard(
+        "read-back",
+        "easyrider_guardian",
+        (
+            (
+                "easyrider_guardian/adapters/board_worker.py",
+                "            if matches(order.limit_w, reading):\n",
+                "            if True:\n",
+            ),
+        ),
+        ("guardian/test_writes.py::test_one_lower_that_is_not_read_back_drops_every_raise_of_the_message",),
+    ),
+    Guard(
+        "lower before raise, on the node",
+        "easyrider_guardian",
+        (
+            (
+                "easyrider_guardian/commands.py",
+                "    if open_lower or not stored:\n",
+                "    if not stored:\n",
+            ),
+        ),
+        ("guardian/test_writes.py::test_one_lower_that_is_not_read_back_drops_every_raise_of_the_message",),
+    ),
+    Guard(
+        "lower before raise, in the room",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/core/raises.py",
+                "        ratio = np.where(asked_w > left_w + SLACK_W, left_w / np.maximum(asked_w, SLACK_W), 1.0)\n",
+                "        ratio = np.ones_like(asked_w)\n",
+            ),
+        ),
+        ("policy/safety/test_commands.py",),
+    ),
+    Guard(
+        "worst case for silence",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/core/ledger.py",
+                "        lost = (self.roll.silent(now_s) & ~fleet.boot_guard) | unknown\n",
+                "        lost = np.zeros_like(unknown)\n",
+            ),
+        ),
+        ("policy/safety/test_counting_boards.py", "policy/safety/test_take_over.py"),
+    ),
+)
+
+
+def run(folder: Path, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """These tests against the copies in a folder, up to the first failure."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout", "60"]
+    paths = [f"tests/{test}" for test in dict.fromkeys(tests)]
+    environ = {**os.environ, "PYTHONPATH": python_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    base = ["--basetemp", str(folder / "tmp")]
+    return subprocess.run(
+        [*command, *base, *paths], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=170
+    )
+
+
+def test_with_every_guard_in_place_the_same_tests_are_green_on_a_copy(tmp_path: Path):
+    copy_packages(tmp_path, *sorted({guard.package for guard in GUARDS}))
+    where = "import easyrider_guardian, easyrider_policy; print(easyrider_guardian.__file__, easyrider_policy.__file__)"
+    environ = {**os.environ, "PYTHONPATH": python_path(tmp_path)}
+    found = subprocess.run(
+        [sys.executable, "-c", where], env=environ, capture_output=True, text=True, timeout=30
+    )
+    assert found.stdout.count(str(tmp_path)) == 2, "the copy is what is tested"
+
+    ended = run(tmp_path, [test for guard in GUARDS for test in guard.tests])
+
+    assert ended.returncode == 0, ended.stdout[-3000:]
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_without_a_guard_its_tests_turn_red(guard: Guard, tmp_path: Path):
+    copy_packages(tmp_path, guard.package)
+    for file, before, after in guard.edits:
+        edit(tmp_path, file, before, after)
+
+    ended = run(tmp_path, guard.tests)
+
+    assert ended.returncode == 1, f"{ended.returncode}: {ended.stdout[-2000:]}"
+    assert "failed" in ended.stdout
