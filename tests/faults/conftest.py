@@ -15,7 +15,8 @@ HEARD = tuple(subjects.every(kind) for kind in ("command", "ack", "state", "plan
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Two nodes of two boards under a job that gives no reason to move a limit."""
-    with site_up(Path(tmp_path_factory.mktemp("calm")), calm_world(), without=LEAN) as running:
+    quick = {"pacing": {"cooldown_s": 2.0}}  # waiting for the next raise shows nothing
+    with site_up(Path(tmp_path_factory.mktemp("calm")), calm_world(), without=LEAN, rules=quick) as running:
         start_jobs(running)
         yield running
 

@@ -26,7 +26,7 @@ from easyrider_twin.world import Job
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
-SECOND_STAGE_S = 16.0
+SECOND_STAGE_S = 14.0
 """In place of 60 s; still longer than every lease."""
 LOOK_S = 1.0
 """The promise: at its limit within a second of the moment."""

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from live_bus import Ear, Supply, natural
-from live_site import Site, boot_ns, holds, until
+from live_bus import Ear, Supply
+from live_site import Site, boot_ns, holds, still, until
 
 from easyrider.messages import Hold, JobEvent, LimitAck, NodeState, SetLimits
 from easyrider_cli.process import Child
@@ -15,7 +15,7 @@ from easyrider_cli.process import Child
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 NODES = ("node-1", "node-2")
-TAKE_OVER_S = 5.7
+TAKE_OVER_S, FROM_NOTHING_S = 5.7, 6.7
 LOADED_S = 1.0
 """What a machine shared with other work may add."""
 FREEZE_S = 20.0
@@ -90,12 +90,13 @@ def contending(site: Site, name: str) -> None:
 
 
 def test_a_coordinator_killed_and_started_again_moves_no_limit(site: Site, bus: Ear):
-    before_w = natural(bus, site)
+    still(site)
     # right after the jobs were told: the new one has to lead for seconds before it hears of them again
     now_s = time.monotonic()
     until(
         lambda: {event.message.node for event in bus.of(JobEvent, now_s)} >= set(NODES), 12, "every job told"
     )
+    before_w = still(site)
     epoch, writes, since_s = epoch_now(bus), site.writes(), time.monotonic()
 
     site.child("policy").signal(signal.SIGKILL)
@@ -107,7 +108,7 @@ def test_a_coordinator_killed_and_started_again_moves_no_limit(site: Site, bus: 
     vectors = bus.of(SetLimits, since_s, epoch=epoch + 1)
     assert vectors, "it grants what stands"
     assert site.writes() == writes
-    assert holds_s < 8.0, "before a dead-man could act"
+    assert holds_s <= FROM_NOTHING_S + LOADED_S
     print(f"\nholds came {holds_s:.2f} s after the kill of a coordinator that was started again")
     site.clean_so_far()
 
@@ -115,7 +116,7 @@ def test_a_coordinator_killed_and_started_again_moves_no_limit(site: Site, bus: 
 def test_another_coordinator_takes_over_a_killed_one_and_moves_nothing(site: Site, bus: Ear, trigger: Path):
     second(site, "policy-b", STOP_BEFORE_A_RAISE=str(trigger))
     contending(site, "policy-b")
-    before_w = natural(bus, site)
+    before_w = still(site)
     epoch, writes, since_s = epoch_now(bus), site.writes(), time.monotonic()
 
     site.child("policy").signal(signal.SIGKILL)
@@ -133,8 +134,6 @@ def test_a_coordinator_frozen_before_it_publishes_a_raise_wakes_up_fenced(
     site: Site, bus: Ear, bridge: Supply, trigger: Path
 ):
     frozen = site.child("policy-b")  # it leads since the take-over
-    site.stack.start("policy")
-    contending(site, "policy")
     bridge.say(3)
     until(
         lambda: max(map(max, site.limits_w().values())) < LOW_W, 5, "limits under a UPS with two modules out"
@@ -143,8 +142,9 @@ def test_a_coordinator_frozen_before_it_publishes_a_raise_wakes_up_fenced(
     trigger.touch()
 
     bridge.say(5)  # room again: it wants to raise
-    until(lambda: state_of(frozen.pid) == "T", 10, "the coordinator to stop before its raise")
+    until(lambda: state_of(frozen.pid) == "T", 15, "the coordinator to stop before its raise")
     stopped_s = time.monotonic()
+    site.stack.start("policy")
     took_s = commanded(bus, old_epoch + 1, since_s) - stopped_s
     time.sleep(max(0.0, FREEZE_S - (time.monotonic() - stopped_s)))  # the freeze itself
     woken_s, woken_ns = time.monotonic(), boot_ns()
@@ -160,7 +160,7 @@ def test_a_coordinator_frozen_before_it_publishes_a_raise_wakes_up_fenced(
     assert (late[0].message.epoch, late[0].message.seq) in {(ack.epoch, ack.seq) for ack in refused}
     written = [line for node in NODES for line in site.guardian_writes(node, since_ns)]
     assert not [w for w in written if w["epoch"] == old_epoch and w["stamp_ns"] > woken_ns]
-    assert took_s <= TAKE_OVER_S + LOADED_S
+    assert took_s <= FROM_NOTHING_S + LOADED_S
     until(
         lambda: not bus.of(SetLimits, time.monotonic() - 2.0, epoch=old_epoch),
         8,
