@@ -59,3 +59,13 @@ def test_an_empty_folder_of_recordings_is_refused_by_name(
 ) -> None:
     assert main(["worlds", "--traces", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_the_world_of_the_documentation_is_a_world(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "twin.md").read_text()
+    (tmp_path / "lab.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+
+    assert main(["simulate", str(tmp_path / "lab.yaml"), "--seconds", "20"]) == 0
+    assert "nothing opened" in capsys.readouterr().out
