@@ -173,7 +173,9 @@ async def test_one_node_unread_for_a_moment_makes_the_meter_prove_nothing_and_so
     wired.picture.meters.present_w[:] = np.nan
     wired.picture.meters._since_s[:] = np.nan
     meter(wired, wired.wall_w())
-    assert present_w(wired) == pytest.approx(sum(map(min, wired.boxes["b"].draw_w, wired.boxes["b"].limit_w)))
+    assert present_w(wired) == pytest.approx(
+        100.0 + sum(map(min, wired.boxes["b"].draw_w, wired.boxes["b"].limit_w))
+    )
 
 
 def test_a_meter_that_the_rules_do_not_list_for_a_domain_is_no_meter_of_it(heard: Wired) -> None:

@@ -51,12 +51,12 @@ def test_the_higher_version_of_disk_and_file_wins(
 
 
 def test_a_tree_of_another_id_is_refused_with_both_names(tmp_path: Path) -> None:
-    with pytest.raises(BadConfig, match="'site'.*'hall-2'"):
+    with pytest.raises(BadConfig, match=r"'site'.*'hall-2'"):
         first_rules(RulesFolder(tmp_path / "state"), given(tmp_path, rules()), "hall-2")
 
 
 def test_fallbacks_that_do_not_fit_are_refused_with_the_watts(tmp_path: Path) -> None:
-    with pytest.raises(BadConfig, match="1200 W.*1100 W"):
+    with pytest.raises(BadConfig, match=r"1200 W.*1100 W"):
         first_rules(RulesFolder(tmp_path / "state"), given(tmp_path, rules(pdu_w=1100.0)), TREE)
 
 

@@ -1,0 +1,76 @@
+"""How old a message is, by the sender's own clock and the receiver's."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from easyrider_policy.core.ages import Ages
+
+SECOND = 1_000_000_000
+
+
+def age_s(ages: Ages, made_s: float, arrives_s: float, boot: str = "b", ahead_s: float = -5000.0) -> float:
+    arrives_s = int(arrives_s * SECOND) / SECOND
+    minted_s = ages.minted_s("n", boot, int((made_s + ahead_s) * SECOND), int(arrives_s * SECOND))
+    return arrives_s - minted_s
+
+
+@given(
+    frozen_s=st.floats(0.0, 3600.0),
+    ahead_s=st.floats(-1e6, 1e6),
+    delay_s=st.floats(0.0, 0.05),
+    beats=st.integers(1, 40),
+)
+def test_a_bus_that_was_frozen_shows_messages_as_old_as_it_was_frozen(
+    frozen_s: float, ahead_s: float, delay_s: float, beats: int
+) -> None:
+    ages = Ages()
+    for beat in range(beats):
+        age_s(ages, 2e6 + beat, 2e6 + beat + delay_s, ahead_s=ahead_s)
+
+    made_s = 2e6 + beats
+    shown_s = age_s(ages, made_s, made_s + delay_s + frozen_s, ahead_s=ahead_s)
+
+    assert abs(shown_s - frozen_s) < 1e-3
+
+
+@given(times=st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6), st.sampled_from("xyz")), max_size=60))
+def test_no_message_is_ever_younger_than_its_arrival(times: list[tuple[float, float, str]]) -> None:
+    ages = Ages()
+
+    assert all(age_s(ages, made_s, arrives_s, boot) >= -1e-9 for made_s, arrives_s, boot in times)
+
+
+def test_a_reboot_begins_a_clock_of_its_own() -> None:
+    ages = Ages()
+    age_s(ages, 1000.0, 1000.0)
+
+    rebooted = age_s(ages, 1050.0, 1050.0, boot="c", ahead_s=-1050.0)
+    frozen = age_s(ages, 1051.0, 1057.0, boot="c", ahead_s=-1050.0)
+
+    assert rebooted == 0.0
+    assert abs(frozen - 6.0) < 1e-6
+
+
+def test_late_words_of_old_boots_do_not_make_the_present_one_forget_its_clock() -> None:
+    ages = Ages()
+    for number, boot in enumerate("abcabc"):
+        age_s(ages, 1000.0 + number, 1000.0 + number, boot=boot)
+        age_s(ages, 1000.5 + number, 1000.5 + number, boot="now")
+
+    assert abs(age_s(ages, 1010.0, 1016.0, boot="now") - 6.0) < 1e-6
+
+
+def test_a_clock_that_drifts_is_followed_within_ten_minutes() -> None:
+    ages = Ages()
+    for second in range(7200):  # the source's clock runs 200 millionths slow
+        shown_s = age_s(ages, second * (1 - 2e-4), float(second))
+
+    assert shown_s < 0.15
+
+
+def test_after_an_hour_of_silence_a_backlog_does_not_pass_for_fresh() -> None:
+    ages = Ages()
+    for second in range(120):
+        age_s(ages, float(second), float(second))
+
+    assert age_s(ages, 121.0, 3721.0) > 3599.0
