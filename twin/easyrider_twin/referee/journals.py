@@ -10,8 +10,8 @@ TOLERANCE_NS = 250_000_000
 ROUNDING_MW = 1
 REMEMBERED_NS = 120_000_000_000
 """Lines that no write has claimed are kept for so long."""
-PATIENCE_NS = 3_000_000_000
-"""A line may reach the file so long after the write."""
+PATIENCE_NS = 1_000_000_000
+"""A guardian tells before it writes; one that tells so long after the write is not believed."""
 NO_COMMANDS = frozenset({"dead_man_1", "dead_man_2", "restore", "exit", "repair"})
 """Causes that need no lease: a guardian's own. Any other word is held to be a command."""
 
