@@ -34,7 +34,7 @@ from easyrider_policy.rulebook import Rulebook, first_rules, stored_rules
 from easyrider_policy.scribe import Scribe
 
 STALE_S = 3.0
-FRAMES_KEPT, METERS_KEPT = 20, 4
+KEPT = 20
 """Newest messages of one sender that wait while handlers lag: two seconds of frames. Acks and states are all kept."""
 
 
@@ -70,10 +70,10 @@ async def start(config: Config, life: Life) -> None:
         desk = Desk(picture, coordinator, scribe.note, scribe.meant)
         await command_bus.subscribe(subjects.states_in(region), (NodeState, Leaving), desk.on_state)
         await command_bus.subscribe(subjects.acks_in(region), (LimitAck,), desk.on_ack)
-        await bus.subscribe(subjects.frames_in(region), (NodeFrame,), desk.on_frame, keep=FRAMES_KEPT)
-        await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=METERS_KEPT)
+        await bus.subscribe(subjects.frames_in(region), (NodeFrame,), desk.on_frame, keep=KEPT)
+        await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
-        await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=FRAMES_KEPT)
+        await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=KEPT)
         leadership = Leadership(
             store,
             picture,

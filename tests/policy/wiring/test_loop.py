@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 import pytest
-from wired_site import Box, Wired, at, reading, rules
+from wired_site import Box, Wired, at, mono_ns, reading, rules
 
 from easyrider import subjects
 from easyrider.messages import ExitGrant, GpuAck, Hold, Leaving, LeavingGpu, LimitAck, Plan, SetLimits
@@ -27,6 +27,16 @@ async def led() -> Wired:
 
 def limits(command: SetLimits) -> list[float | None]:
     return [limit.limit_w for limit in command.limits]
+
+
+def leave(wired: Wired, node: str, baseline_w: float) -> None:
+    """A node that stops asks for its baseline."""
+    leaving = Leaving(
+        tree="site", region="r", node=node, boot_id="boot-1", nonce=int(wired.now_s * 10), reason="stop",
+        gpus=tuple(LeavingGpu(uuid=f"{node}{i}", baseline_w=baseline_w) for i in (0, 1)),
+        t_ns=0, mono_ns=mono_ns(wired.now_s),
+    )  # fmt: skip
+    wired.desk.on_state(leaving, at(subjects.state("r", node), wired.now_s))
 
 
 async def test_boxes_are_held_first_then_limited_within_the_hard_limit(led: Wired) -> None:
@@ -160,14 +170,26 @@ async def test_with_a_broken_journal_no_node_is_let_go_to_its_baseline(led: Wire
 
     for _ in range(8):
         await led.seconds(0.2)
-        leaving = Leaving(
-            tree="site", region="r", node="b", boot_id="boot-1", nonce=int(led.now_s * 10), reason="stop",
-            gpus=(LeavingGpu(uuid="b0", baseline_w=300.0), LeavingGpu(uuid="b1", baseline_w=300.0)),
-            t_ns=0, mono_ns=int((led.now_s - 900) * 1e9),
-        )  # fmt: skip
-        led.desk.on_state(leaving, at(subjects.state("r", "b"), led.now_s))
+        leave(led, "b", 300.0)
 
     assert not led.said(ExitGrant)
+
+
+async def test_leave_to_restore_is_an_intent_on_the_disk_before_it_is_granted(led: Wired) -> None:
+    led.boxes["b"].limit_w = [300.0, 300.0]
+    led.picture.facility.share[:] = 0.7
+    await led.seconds(3)
+    led.picture.facility.share[:] = 1.0
+    led.log.clear()
+
+    for _ in range(10):
+        leave(led, "b", 300.0)
+        await led.seconds(0.1)
+
+    (granted, *_) = led.said(ExitGrant)
+    (intent, *_) = [line for line in led.journal.of("intent") if "restores" in line]
+    assert (intent["node"], intent["seq"], intent["restores"]) == ("b", granted.seq, "all")
+    assert "durable" in led.log[: led.log.index("ExitGrant")]
 
 
 async def test_a_disk_that_does_not_answer_delays_no_grant(

@@ -20,9 +20,8 @@ def ours_w(fleet: Fleet, gpu_w: Floats, unread_s: Floats, managed: Bools, unmet_
     """
     nodes = len(fleet.nodes)
     unsure: Bools = (np.diff(fleet.first_gpu) == 0) & (unmet_s <= LOST_S)
-    unread = (unread_s > READ_S) | np.isnan(
-        gpu_w
-    )  # one never read was met so long ago: its frame is on the way
+    # Of a board never read, `unread_s` says how long ago it was met: its frame is on the way.
+    unread = (unread_s > READ_S) | np.isnan(gpu_w)
     unsure[fleet.gpu_node[managed & unread & (unread_s <= LOST_S)]] = True
     # What nobody limits is load that no limit of ours holds: it stays in the difference.
     board_w = np.where(managed & ~unread, np.nan_to_num(gpu_w, nan=0.0), 0.0)
