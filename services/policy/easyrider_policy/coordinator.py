@@ -50,7 +50,7 @@ class Coordinator:
         self.lower_only = False  # the journal cannot be written: nothing may rise
         self._causes: list[str] = []
         self._began_s = np.inf
-        self._planned_s = self._sampled_s = self._metered_s = -1e18
+        self._planned_s = self._sampled_s = self._metered_s = self._forgot_s = -1e18
         self._meter_w: dict[str, float] = {}
         self._silent_meters: frozenset[str] = frozenset()
         self._excursions: list[Excursion] = []
@@ -74,7 +74,9 @@ class Coordinator:
         """Everything that is due at this moment."""
         picture = self.picture
         self._began_s = min(self._began_s, now_s)
-        picture.forget_unsaid(now_s)
+        if now_s - self._forgot_s >= 1.0:
+            picture.forget_unsaid(now_s)
+            self._forgot_s = now_s
         fleet = picture.fleet
         if (moved := picture.follow()) is not None:
             self.urge(moved)

@@ -85,6 +85,8 @@ class Loop:
             if self._may_leave(command):
                 await self._say(subjects.command(command.region, command.node), command)
         lead = self._coordinator.picture.safety.lead
+        if lead.phase == "contending":
+            self.state = {}  # the store holds what the leader says
         gauges.show_lead(lead.phase != "contending", lead.epoch)
         gauges.show_orders(look.orders)
         if look.cause is not None:
@@ -164,11 +166,9 @@ class Loop:
             clocks_ns=self._clocks.stamps_ns(),
         )
         gauges.show_plan(plan)
-        if not plan.leading:
-            self.state = {}  # the store holds what the leader says
-            return
-        self.state = {"plan": msgspec.msgpack.encode(plan)}
-        await self._publish(plan)
+        if plan.leading:
+            self.state = {"plan": msgspec.msgpack.encode(plan)}
+            await self._publish(plan)
 
     async def _publish(self, plan: Plan) -> None:
         try:

@@ -68,6 +68,20 @@ def test_a_full_disk_is_told_and_leaves_no_half_line(tmp_path: Path, monkeypatch
     assert [(line["line"], line["what"]) for line in lines(tmp_path)] == [(1, "ack"), (2, "intent")]
 
 
+def test_lines_that_fitted_before_the_disk_was_full_are_not_there_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, meant = Journal(tmp_path), [{"what": "intent", "seq": seq} for seq in (1, 2)]
+    with monkeypatch.context() as full:
+        fill(full, 50)  # the first line and a part of the second
+        with pytest.raises(JournalBroken):
+            journal.intend(meant)
+
+    journal.intend(meant)
+
+    assert [line["seq"] for line in lines(tmp_path)] == [1, 2]
+
+
 def test_a_sync_that_fails_is_a_broken_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(file: int) -> None:
         raise OSError(5, "Input/output error")
