@@ -77,7 +77,6 @@ def test_a_tree_that_cannot_be_kept_is_refused_with_every_number(tmp_path: Path)
         "1500 W",
         "we need",
         "leases.ttl_s is 50 s",
-        "leases.second_stage_s",
     ):
         assert word in message
 
