@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from test_gather import fleet
-from wired_site import reading, rules
+from wired_box import reading
+from wired_site import rules
 
 from easyrider_policy.core.changes import Standing
 from easyrider_policy.core.facility import Facility

@@ -3,7 +3,8 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from wired_site import Box, rules
+from wired_box import Box
+from wired_site import rules
 
 from easyrider_policy.core.fleet import Board, Fleet, build
 from easyrider_policy.core.gather import MOST_ROWS, Gathering

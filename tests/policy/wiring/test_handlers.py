@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from wired_site import REGION, Box, Wired, at, frame, job, mono_ns, reading
+from wired_box import REGION, Box, at, frame, job, mono_ns, reading
+from wired_site import Wired
 
 from easyrider import subjects
 from easyrider.messages import HorizonForecast, PowerForecast, SeriesForecast

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from test_gather import fleet
-from wired_site import job
+from wired_box import job
 
 from easyrider.tree import PriorityClass
 from easyrider_policy.core.jobbook import FORGET_S, JobBook

@@ -1,7 +1,8 @@
 """Who leads, against a store that answers, is silent, refuses or knows another."""
 
 import pytest
-from wired_site import REGION, TREE, Wired, at
+from wired_box import REGION, TREE, at
+from wired_site import Wired
 
 from easyrider import subjects
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from wired_site import TREE, rules
+from wired_box import TREE
+from wired_site import rules
 
 from easyrider.store import Store
 from easyrider.testing.servers import nats_server, redis_server

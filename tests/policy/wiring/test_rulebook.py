@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wired_site import TREE, Wired, rules, with_modes
+from wired_box import TREE
+from wired_site import Wired, rules, with_modes
 
 from easyrider.errors import BadConfig
 from easyrider.messages import ExitGrant, SetLimits
