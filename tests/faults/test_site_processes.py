@@ -5,7 +5,8 @@ import time
 
 import pytest
 from live_bus import Ear, Supply
-from live_site import Site, boot_ns, holds, still, until
+from live_site import Site, boot_ns, holds, until
+from standing_still import still
 
 from easyrider.messages import LimitAck, NodeState, SetLimits
 from easyrider_cli.process import Child
