@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -34,6 +35,7 @@ class Stack:
     world: World
     servers: Servers
     children: dict[str, Child] = field(default_factory=dict)
+    spare: dict[str, Child] = field(default_factory=dict)
 
     def child(self, name: str) -> Child:
         """One process by name, e.g. `policy`, `guardian-node-1`, `twin`."""
@@ -81,16 +83,24 @@ def stack_up(
     mode: str,
     say: Callable[[str], None],
     extra: dict[str, dict[str, str]] | None = None,
+    rules: dict[str, Any] | None = None,
+    without: tuple[str, ...] = (),
 ) -> Iterator[Stack]:
     """Every process started and every service ready; all ended on the way out.
 
-    `say` is told each step. `extra` adds environment variables to processes by name. Raises `ChildFailed`.
+    `say` is told each step. `extra` adds environment variables to processes by name, `rules` replaces parts of
+    the rules document; processes whose names begin with a word of `without` are not started, they wait in
+    `Stack.spare`. Raises `ChildFailed`.
     """
     native = library.folder()
     folder.world.write_text(dump(world))
-    folder.rules.write_text(yaml.safe_dump(rules_of(world, tree=TREE, mode=mode), sort_keys=False))
+    document = rules_of(world, tree=TREE, mode=mode) | (rules or {})
+    folder.rules.write_text(yaml.safe_dump(document, sort_keys=False))
     with servers_up(folder, REGION, [node.id for node in world.nodes]) as running:
-        stack = Stack(folder, world, running, _children(folder, world, running, native, extra or {}))
+        every = _children(folder, world, running, native, extra or {})
+        spare = {name: child for name, child in every.items() if without and name.startswith(without)}
+        children = {name: child for name, child in every.items() if name not in spare}
+        stack = Stack(folder, world, running, children, spare)
         try:
             _bring_up(stack, say)
             address.leave(folder, _address(stack))

@@ -4,14 +4,12 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from easyrider_cli import journal_count
-from easyrider_cli import stack as stacks
 from easyrider_cli.process import Child
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.stack import Stack, begin_counting, stack_up, start_referee
@@ -20,7 +18,7 @@ from easyrider_twin.programs import Synthetic
 from easyrider_twin.statefile import StateFile, attach, enforced_limits_mw
 from easyrider_twin.world import PDU_CURVE, UPS_CURVE, Domain, Job, Meter, Node, World
 
-MIN_W, MAX_W, FALLBACK_W = 200.0, 700.0, 250.0
+MIN_W, MAX_W = 200.0, 700.0
 METERS = (Meter(id="rack-meter", domain="pdu"), Meter(id="ups-1", domain="ups", kind="ups"))
 
 
@@ -248,27 +246,12 @@ def site_up(
     `rules` replaces parts of the rules document, `extra` adds variables to processes by name;
     `keep_aside` is filled with every process, those left out too.
     """
-    real_children, real_rules = stacks._children, stacks.rules_of
-
-    def children(*arguments: Any, **named: Any) -> dict[str, Child]:
-        found = real_children(*arguments, **named)
+    folder = RunFolder.fresh(root)
+    with stack_up(
+        folder, world, mode=mode, say=lambda _step: None, extra=extra, rules=rules, without=without
+    ) as stack:
         if keep_aside is not None:
-            keep_aside.update(found)
-        return {name: child for name, child in found.items() if not name.startswith(without)}
-
-    def document(*arguments: Any, **named: Any) -> dict[str, Any]:
-        found = real_rules(*arguments, **named) | (rules or {})
-        for node in found["nodes"]:
-            node["fallback_w_per_gpu"] = (
-                FALLBACK_W  # fallbacks count in the sums: low ones leave room to share
-            )
-        return found
-
-    with ExitStack() as held:
-        held.enter_context(patch.object(stacks, "_children", children if without else real_children))
-        held.enter_context(patch.object(stacks, "rules_of", document))
-        folder = RunFolder.fresh(root)
-        stack = held.enter_context(stack_up(folder, world, mode=mode, say=lambda _step: None, extra=extra))
+            keep_aside.update(stack.spare | stack.children)
         try:
             yield Site(stack)
         finally:
