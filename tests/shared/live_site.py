@@ -12,13 +12,14 @@ from typing import Any
 from easyrider_cli import journal_count
 from easyrider_cli.process import Child
 from easyrider_cli.rundir import RunFolder
-from easyrider_cli.stack import Stack, begin_counting, stack_up, start_referee
+from easyrider_cli.site import rules_of
+from easyrider_cli.stack import TREE, Stack, begin_counting, stack_up, start_referee
 from easyrider_twin.control import ask
 from easyrider_twin.programs import Synthetic
 from easyrider_twin.statefile import StateFile, attach, enforced_limits_mw
 from easyrider_twin.world import PDU_CURVE, UPS_CURVE, Domain, Job, Meter, Node, World
 
-MIN_W, MAX_W = 200.0, 700.0
+MIN_W, MAX_W, FALLBACK_W = 200.0, 700.0, 250.0
 METERS = (Meter(id="rack-meter", domain="pdu"), Meter(id="ups-1", domain="ups", kind="ups"))
 
 
@@ -247,8 +248,13 @@ def site_up(
     `keep_aside` is filled with every process, those left out too.
     """
     folder = RunFolder.fresh(root)
+    nodes = [
+        node | {"fallback_w_per_gpu": FALLBACK_W}  # above the minimum, so that both stages show
+        for node in rules_of(world, tree=TREE, mode=mode)["nodes"]
+    ]
+    other = {"nodes": nodes} | (rules or {})
     with stack_up(
-        folder, world, mode=mode, say=lambda _step: None, extra=extra, rules=rules, without=without
+        folder, world, mode=mode, say=lambda _step: None, extra=extra, rules=other, without=without
     ) as stack:
         if keep_aside is not None:
             keep_aside.update(stack.spare | stack.children)
