@@ -73,6 +73,16 @@ def test_a_job_never_seen_at_full_load_takes_the_forecast_in_place_of_the_namepl
     assert one.observation.peaks.known[0]
 
 
+def test_a_forecast_that_may_have_taken_our_limit_for_the_peak_is_left_aside():
+    one = World(site(), [load("a", A, 690.0)], limit_w=np.full(32, 450.0))
+    one.observation.add(1.0, one.columns(), one.limit_w)
+
+    told_now = foresee(one.observation, told("a", 460.0), 1.0)
+
+    assert not told_now
+    assert peak(one) == MAX_W
+
+
 @pytest.mark.parametrize("unfit", [{"confidence": 0.3}, {"basis": "nameplate"}, {"scope": "domain"}])
 def test_what_is_doubted_or_rests_on_the_nameplate_is_left_aside(unfit):
     one = world(3)

@@ -31,6 +31,11 @@ def alarm(window, second, peak, target=1000.0, hard=1250.0):
     return bool(alarmed(window * ONE, second * ONE, peak * ONE, target * ONE, hard * ONE)[0])
 
 
+def test_what_fills_a_target_that_is_the_hard_limit_is_no_emergency_and_what_exceeds_it_is():
+    assert not bool(alarmed(990.0 * ONE, 990.0 * ONE, 995.0 * ONE, 1000.0 * ONE, 1000.0 * ONE)[0])
+    assert bool(alarmed(990.0 * ONE, 990.0 * ONE, 1001.0 * ONE, 1000.0 * ONE, 1000.0 * ONE)[0])
+
+
 def test_a_mean_over_the_target_by_half_a_per_cent_is_an_emergency():
     assert alarm(1006, 1010, 1010)
     assert not alarm(1004, 1010, 1010)

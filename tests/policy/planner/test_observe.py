@@ -125,6 +125,85 @@ def test_the_share_of_time_at_full_draw_is_seen():
     assert world.observation.busy.share[0] == pytest.approx(0.7, abs=0.04)
 
 
+def go_on(world, seconds):
+    """More of the same world, limits as they are."""
+    for _ in range(seconds):
+        world.now_s += 1.0
+        world.observation.add(world.now_s, world.columns(), world.limit_w)
+
+
+def test_a_job_that_wakes_is_as_busy_as_it_was_before():
+    world = watch([load("a", A, 600.0)], 40)
+    world.loads[0].paused = True
+    go_on(world, 50)
+    world.loads[0].paused = False
+
+    go_on(world, 20)
+
+    assert world.observation.busy.share[0] > 0.95
+
+
+def test_lighter_work_for_longer_than_a_wait_is_no_waiting():
+    world = watch([load("a", A, 690.0)], 10)
+    world.loads[0].peak_w = 420.0
+
+    go_on(world, 20)
+
+    assert world.observation.busy.share[0] > 0.95
+
+
+def test_a_ramp_after_a_raise_is_not_taken_for_a_free_peak():
+    world = watch([load("a", A, 690.0)], 15, limit_w=np.full(32, 250.0))
+    ramp_w = world.columns()
+    ramp_w[:, list(A)] = np.linspace(260.0, 430.0, 10)[:, None]
+
+    world.limit_w[:] = 457.0
+    world.observation.add(world.now_s + 1.0, ramp_w, world.limit_w)
+
+    assert peak(world) == MAX_W
+
+
+def test_a_lighter_phase_is_not_believed_of_a_job_because_what_hid_it_grew_old():
+    world = watch([load("a", A, 690.0)], 5, limit_w=np.full(32, 570.0))
+    world.loads[0].peak_w = 420.0
+    go_on(world, 8)
+    world.loads[0].peak_w = 690.0
+    world.limit_w[:] = 300.0
+
+    go_on(world, 52)
+
+    assert peak(world) == MAX_W
+
+
+def test_a_job_hidden_for_a_minute_counts_as_the_highest_ever_seen_of_it():
+    world = watch([load("a", A, 680.0)], 20)
+    world.loads[0].peak_w = 420.0
+    go_on(world, 70)
+    lighter = peak(world)
+    world.loads[0].peak_w = 680.0
+    world.limit_w[:] = 300.0
+
+    go_on(world, 70)
+
+    assert lighter == pytest.approx(420.0, rel=0.01)
+    assert peak(world) == pytest.approx(680.0, rel=0.01)
+
+
+def test_a_stalled_job_wakes_by_the_one_board_that_is_pinned():
+    world = watch([load("a", A, 600.0)], 20)
+    world.loads[0].paused = True
+    world.limit_w[:] = 200.0
+    go_on(world, 6)
+    stalled = bool(world.observation.stalls.stalled[0])
+    rows = world.columns()
+    rows[:, 3] = 200.0
+
+    world.observation.add(world.now_s + 1.0, rows, world.limit_w)
+
+    assert stalled
+    assert not world.observation.stalls.stalled[0]
+
+
 def test_the_mean_over_ten_seconds_is_what_a_duty_cycle_makes_of_the_peak():
     world = watch([load("a", A, 600.0, busy=0.5, period_s=2.0, low_w=300.0)], 80)
 
@@ -192,6 +271,12 @@ def test_overshoot_is_learned_while_a_limit_binds_and_held_within_three_per_cent
 
     assert counted[0] == pytest.approx(1.02, abs=0.004)
     assert (counted <= 1.03).all()
+
+
+def test_overshoot_is_known_within_seconds_of_a_limit_that_binds():
+    world = watch([load("a", A, 690.0)], 6, np.full(32, 400.0), overshoot=np.full(32, 1.02))
+
+    assert world.observation.overshoot.counted[0] == pytest.approx(1.02, abs=0.004)
 
 
 def test_a_sensor_that_reads_low_earns_its_board_nothing():

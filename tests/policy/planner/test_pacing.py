@@ -1,5 +1,7 @@
 """Which moves wait, which do not, and what no pacing may ever cause."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,11 +38,25 @@ def test_a_raise_among_running_jobs_goes_by_a_tenth_of_the_rating():
     assert first(roomy(), moves(roomy(), 300, 600)) == pytest.approx(370.0)
 
 
-def test_a_raise_waits_ten_seconds_after_a_lowering():
+def nearly_full(old_w):
+    """A problem whose budgets hold 2 % more than these limits."""
     problem = roomy()
+    held_w = np.full(problem.layout.job_count, float(old_w))
+    target_w = 1.02 * counts(problem, np.full(problem.layout.job_count, 700.0), held_w)
+    return replace(problem, target_w=target_w)
+
+
+def test_a_raise_waits_ten_seconds_after_a_lowering():
+    problem = nearly_full(300)
 
     assert first(problem, moves(problem, 300, 600, lowered_ago_s=9.0)) == 300.0
     assert first(problem, moves(problem, 300, 600, lowered_ago_s=10.0)) > 300.0
+
+
+def test_a_raise_into_watts_that_lie_idle_takes_from_nobody_and_goes_by_steps_without_waiting():
+    problem = roomy()
+
+    assert first(problem, moves(problem, 300, 600, lowered_ago_s=1.5)) == pytest.approx(370.0)
 
 
 def test_a_raise_waits_a_second_after_any_change():

@@ -72,3 +72,16 @@ def test_a_job_that_sets_itself_up_is_lent_from_and_starts_without_delay():
 
     assert setting_up == "stalled"
     assert world.limit("late") > 400.0
+
+
+def test_a_job_that_sets_itself_up_takes_no_watts_of_others():
+    world = World(site(), four()[:3], limit_w=None)
+    world.run(40)
+    before = [world.limit(name) for name in "abc"]
+    world.loads.append(load("late", D, 640.0, started_s=world.now_s, paused=True))
+
+    world.jobs_changed()
+    world.run(3)
+
+    assert world.reason("late") == "stalled"
+    assert [world.limit(name) for name in "abc"] == before

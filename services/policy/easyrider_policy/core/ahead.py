@@ -20,7 +20,8 @@ def foresee(observation: Observation, forecast: PowerForecast, now_s: float) -> 
     """Take the jobs' demand, one iteration period or the lead ahead; whether a plan should be made at once.
 
     Series of low confidence are left aside, and so is what rests on the nameplate alone. A forecast can raise
-    what is planned for a job, wake it, or stand in for a peak never seen; it never lowers what was seen.
+    what is planned for a job, wake it, or stand in for a peak never seen, unless it may have taken our limit
+    or a set-up for that peak; it never lowers what was seen.
     """
     rows = observation.job_rows
     urgent = False
@@ -39,7 +40,10 @@ def _take(
     boards = max(series.gpu_count, 1)
     peaks, stalls = observation.peaks, observation.stalls
     if not peaks.known[row]:
-        peaks.tell(row, soon.peak_q90_w / boards)
+        told_w = soon.peak_q90_w / boards
+        if series.basis != "fingerprint" and not peaks.shows(row, told_w):
+            return False
+        peaks.tell(row, told_w)
         return True
     seen_w = float(peaks.peak_w[row])
     rising = soon.peak_w / boards > RISES * seen_w

@@ -23,8 +23,13 @@ def alarmed(window_w: Floats, second_w: Floats, peak_w: Floats, target_w: Floats
     """Domains (D,) in an emergency: the mean over the target's window is over it and still fed, or a 100 ms
     value comes near the hard limit. Wall watts."""
     over = (window_w > OVER_TARGET * target_w) & (second_w > target_w)
-    result: Bools = over | (peak_w > NEAR_HARD * hard_w)
+    result: Bools = over | (peak_w > near_hard_w(target_w, hard_w))
     return result
+
+
+def near_hard_w(target_w: Floats, hard_w: Floats) -> Floats:
+    """From where on a draw (D,) comes too near the hard limit; what fills a target is what was planned."""
+    return np.maximum(NEAR_HARD * hard_w, np.minimum(target_w, hard_w))
 
 
 def decayed(penalty_w: Floats, elapsed_s: float, target_w: Floats) -> Floats:

@@ -82,7 +82,7 @@ def emergencies(
         acted_ago_s = np.minimum(acted_ago_s, situation.now_s - _last_below(fleet, lowered_s))
         due = alarm & ((acted_ago_s >= emergency.WAIT_S) | (alarm_for_s >= emergency.PATIENCE_S))
         standing_w = walls.standing_w(situation.unmanaged_target_w)
-        over_hard_w = walls.peak_part_w + standing_w - emergency.NEAR_HARD * hard_w
+        over_hard_w = walls.peak_part_w + standing_w - emergency.near_hard_w(target_w, hard_w)
         excess_w = np.maximum(walls.window_w(1) + standing_w - target_w, over_hard_w)
         penalty_w = emergency.penalised(penalty_w, due, excess_w, target_w)
         acted_ago_s, alarm_for_s = np.where(due, 0.0, acted_ago_s), np.where(due, 0.0, alarm_for_s)

@@ -14,7 +14,7 @@ from easyrider_policy.core.duty import Duty
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.overshoot import Overshoot
 from easyrider_policy.core.peaks import Peaks
-from easyrider_policy.core.stalls import Stalls
+from easyrider_policy.core.stalls import Belief, Stalls
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -28,6 +28,8 @@ FLAGGED_SHARE: Final = 0.90
 STILL_S: Final = 1.5
 UNREAD_S: Final = 3.0
 """A board not read for longer is not where it was."""
+LONG_AGO_S: Final = -1e8
+"""A job that started before ran before us."""
 _SECOND: Final = 10
 
 
@@ -39,14 +41,16 @@ class Observation:
         self.layout = layout
         self.peaks = Peaks(layout.max_w.copy(), layout.known_peak_w)
         self.busy = Busy(jobs)
-        self.stalls = Stalls(jobs)
+        self.stalls = Stalls(layout.started_s > LONG_AGO_S)
         self.duty = Duty(jobs)
         self.overshoot = Overshoot(boards)
         self.gpu_w = np.full(boards, np.nan)  # last good 100 ms mean
         self.unread_s = np.full(boards, np.inf)
         self.draw_w = np.full(jobs, np.nan)  # mean per board over the newest samples
+        self.highest_w = np.full(jobs, np.nan)  # newest draw of the highest board
         self.limit_w = np.full(boards, np.nan)
         self.still_s = np.zeros(boards)  # how long each limit has stood still
+        self.lowest_w = np.full(jobs, np.nan)  # limit of each job, the lowest since it stood still
         self.samples = 0
         self.ahead_w = np.full(jobs, np.nan)  # higher peaks that a forecast announces
         self.ahead_until_s = np.full(jobs, -np.inf)
@@ -72,11 +76,15 @@ class Observation:
             near = np.where(flagged, FLAGGED_SHARE, HIDING_SHARE) * cap_w
         pinned = sample_w > near
         settled_s = np.minimum.reduceat(self.still_s[layout.seat], layout.job_start)
-        # Just after a limit moved the draw still answers to the old one and proves nothing.
-        hidden = pinned | ((settled_s < STILL_S) & (sample_w > 0.8 * self.peaks.peak_w))
-        self.busy.add(sample_w, hidden)
+        # Just after a limit moved the draw still answers to the lower of the two.
+        unsettled = settled_s < STILL_S
+        self.lowest_w = np.where(unsettled, np.fmin(self.lowest_w, cap_w), cap_w)
+        hidden = pinned | (unsettled & (sample_w > HIDING_SHARE * self.lowest_w))
+        self.busy.add(sample_w, hidden, self.peaks.peak_w)
         self.peaks.add(sample_w, hidden, pinned, cap_w)
-        woken = self.stalls.add(now_s, sample_w, pinned, self.peaks.peak_w, cap_w, STEP_S)
+        self.highest_w = self._highest(mean_w[-1])
+        belief = Belief(self.peaks.peak_w, cap_w)
+        woken = self.stalls.add(now_s, sample_w, self.highest_w, near, belief, STEP_S)
         self._learn_overshoot(mean_w, hidden, span_s)
         self.draw_w = _mean(sample_w)
         self._seconds(sample_w, cap_w)
@@ -149,6 +157,12 @@ class Observation:
         read = layout.gpu_count - np.add.reduceat(gone.astype(np.float64), layout.job_start, axis=1)
         return np.where(read >= layout.gpu_count / 2, sums / np.maximum(read, 1.0), np.nan)
 
+    def _highest(self, board_w: Floats) -> Floats:
+        """Draw of the highest board of each job (J,), NaN where none was read."""
+        return np.asarray(
+            np.fmax.reduceat(board_w[self.layout.seat], self.layout.job_start), dtype=np.float64
+        )
+
     def _job_limit(self, limit_w: Floats) -> Floats:
         """The lowest limit among the boards of each job (J,): it sets the pace of all."""
         layout = self.layout
@@ -206,19 +220,21 @@ def _carry_boards(old: Observation, new: Observation) -> None:
     for name in ("gpu_w", "unread_s", "limit_w", "still_s"):
         getattr(new, name)[here] = getattr(old, name)[there]
     new.overshoot.ratio[here] = old.overshoot.ratio[there]
+    new.overshoot.learned_s[here] = old.overshoot.learned_s[there]
     new.overshoot.counted[here] = old.overshoot.counted[there]
 
 
 def _carry_jobs(old: Observation, new: Observation, a: Ints, b: Ints) -> None:
     for part, names in (
-        ("peaks", ("known", "peak_w", "free_top_w", "hiding_w", "counts")),
-        ("busy", ("ring", "share", "classes")),
+        ("peaks", ("known", "peak_w", "high_w", "free_top_w", "hiding_w", "counts", "hid")),
+        ("busy", ("ring", "off", "share", "classes")),
         ("stalls", ("stalled", "low_s", "woke_s")),
         ("duty", ("seconds", "ratios", "age_s", "duty")),
     ):
         for name in names:
             getattr(getattr(new, part), name)[..., b] = getattr(getattr(old, part), name)[..., a]
-    new.draw_w[b] = old.draw_w[a]
+    for name in ("draw_w", "highest_w", "lowest_w"):
+        getattr(new, name)[b] = getattr(old, name)[a]
     new._second[:, b] = old._second[:, a]
     new.peaks.block, new.peaks.filled = old.peaks.block, old.peaks.filled
     new.busy.at, new.duty.row = old.busy.at, old.duty.row

@@ -1,8 +1,9 @@
 """How far boards draw above their limit while it binds.
 
-Learned from means of the energy counter, slowly, and only where the limit has stood still and hid every
-sample. A board's own sensor cannot tell overshoot from its gain error (some per cent), so no more than 3 %
-is believed and never less than none: a sensor that reads low must not earn its board watts.
+Learned from means of the energy counter, slowly once some seconds are known, and only where the limit has
+stood still and hid every sample. A board's own sensor cannot tell overshoot from its gain error (some per
+cent), so no more than 3 % is believed and never less than none: a sensor that reads low must not earn its
+board watts.
 """
 
 from typing import Final
@@ -25,6 +26,7 @@ class Overshoot:
     def __init__(self, boards: int) -> None:
         self.ratio = np.ones(boards)
         self.counted = np.ones(boards)
+        self.learned_s = np.zeros(boards)  # how long each board was watched while bound
         self.version = 0
 
     def add(self, mean_w: Floats, limit_w: Floats, bound: Bools, span_s: float) -> None:
@@ -33,7 +35,9 @@ class Overshoot:
         good = bound & (seen > _PLAUSIBLE[0]) & (seen < _PLAUSIBLE[1])
         if not good.any():
             return
-        share = min(1.0, _PER_S * span_s)
+        # The plain mean of what was seen, until it is as slow as it may become: no board waits to be known.
+        self.learned_s[good] += span_s
+        share = np.minimum(1.0, np.maximum(_PER_S * span_s, span_s / self.learned_s[good]))
         self.ratio[good] += share * (seen[good] - self.ratio[good])
         wanted = np.clip(self.ratio, 1.0, MOST)
         moved = np.abs(wanted - self.counted) > _STILL

@@ -2,7 +2,8 @@
 
 Exempt are a lowering that a limit asks for, the raise of a job that has just started or woken, and a move that
 binds neither before nor after. Redistribution among running jobs goes by steps and waits; a raise waits
-after any lowering. One value per job. Whatever is raised fits beside what was not lowered.
+after any lowering, unless watts lie idle in every domain of the job: then it takes from nobody, and goes by
+steps without waiting. One value per job. Whatever is raised fits beside what was not lowered.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ Bools = NDArray[np.bool_]
 
 LOOSE_SHARE: Final = 0.03
 """A limit that binds neither before nor after moves only by more than this share of the rating."""
+IDLE_SHARE: Final = 0.03
+"""So much of a domain's budget unused is no remainder of dead bands: a job slept, ended, or a limit came back."""
 TOLERANCE_W: Final = 10.0
 TOLERANCE_SHARE: Final = 1e-3
 _BINDS: Final = 1.005
@@ -50,7 +53,7 @@ def paced(problem: Problem, moves: Moves, pacing: Pacing) -> Floats:
         return old_w.copy()
     required = _required(problem, moves)
     lowered_w = _lowered(moves, pacing, required)
-    raised_w = _raised(moves, pacing)
+    raised_w = _raised(moves, pacing, _idle(problem, moves))
     next_w = np.where(wished_w < old_w, lowered_w, raised_w)
     next_w = np.where(moves.movable, next_w, old_w)
     return _fitting(problem, moves, next_w)
@@ -71,6 +74,14 @@ def _required(problem: Problem, moves: Moves) -> Bools:
     return least_of_domains(problem.layout, np.where(over, 0.0, 1.0)) < 0.5
 
 
+def _idle(problem: Problem, moves: Moves) -> Bools:
+    """Jobs (J,) all of whose domains have room beside everything that is held now."""
+    drawn_w = problem.target_w - counts(problem, moves.natural_w, moves.old_w)
+    held_w = problem.hard_w - problem.held_w(moves.old_w)
+    idle = (drawn_w > IDLE_SHARE * problem.target_w) & (held_w > IDLE_SHARE * problem.hard_w)
+    return least_of_domains(problem.layout, np.where(idle, 1.0, 0.0)) > 0.5
+
+
 def _lowered(moves: Moves, pacing: Pacing, required: Bools) -> Floats:
     fall_w = moves.old_w - moves.wished_w
     dead_w = pacing.dead_band_share * moves.rating_w
@@ -83,13 +94,13 @@ def _lowered(moves: Moves, pacing: Pacing, required: Bools) -> Floats:
     return result
 
 
-def _raised(moves: Moves, pacing: Pacing) -> Floats:
+def _raised(moves: Moves, pacing: Pacing, idle: Bools) -> Floats:
     rise_w = moves.wished_w - moves.old_w
     dead_w = pacing.dead_band_share * moves.rating_w
     step_w = np.minimum(moves.wished_w, moves.old_w + pacing.step_share * moves.rating_w)
     due = (
         (moves.changed_ago_s >= pacing.change_interval_s - 1e-6)
-        & (moves.lowered_ago_s >= pacing.cooldown_s - 1e-6)
+        & ((moves.lowered_ago_s >= pacing.cooldown_s - 1e-6) | idle)
         & (rise_w >= dead_w)
     )
     stepped = np.where(due, step_w, moves.old_w)

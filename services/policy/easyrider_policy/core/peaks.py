@@ -4,6 +4,9 @@ A sample near the limit is *hidden*: the job would have drawn more, nobody knows
 free samples alone: the third highest of a minute (its 0.995 quantile). They count once they stand above
 every limit that hid samples in that minute; until then the last known peak stays, at least the hiding limit.
 A job whose full load was never seen free counts at its fingerprint, else at the device maximum.
+
+A job has phases. A lower peak is believed only while it is seen, not because something higher has become old;
+and a job that limits have hidden for a minute may be in any phase: it counts as the highest ever seen of it.
 """
 
 from typing import Final
@@ -21,6 +24,8 @@ KEPT: Final = 3
 ENOUGH: Final = 120
 """Samples before a peak is believed: 12 s."""
 CLEAR_OF_CAP: Final = 1.04
+FULL_SHARE: Final = 0.5
+"""Of the device maximum: less may be a set-up."""
 _STILL: Final = 0.01
 
 
@@ -35,6 +40,8 @@ class Peaks:
         self.free_top_w = np.zeros((BLOCKS, KEPT, jobs))
         self.hiding_w = np.zeros((BLOCKS, jobs))
         self.counts = np.zeros((BLOCKS, jobs))
+        self.hid = np.zeros((BLOCKS, jobs), dtype=np.bool_)  # some sample of the block was hidden
+        self.high_w = np.where(self.known, self.peak_w, 0.0)  # the most ever seen, free or pinned
         self.block, self.filled = 0, 0
 
     def add(self, sample_w: Floats, hidden: Bools, pinned: Bools, limit_w: Floats) -> None:
@@ -47,12 +54,15 @@ class Peaks:
         here = self.hiding_w[self.block]
         np.maximum(here, np.where(any_pinned, limit_w, 0.0), out=here)
         self.counts[self.block] += np.isfinite(sample_w).sum(axis=0)
+        self.hid[self.block] |= hidden.any(axis=0)
+        seen_w = np.where(pinned, np.fmin(sample_w, limit_w), 0.0).max(axis=0)
+        self.high_w = np.maximum(self.high_w, np.maximum(self.free_top_w[self.block, 0], seen_w))
         self._settle()
         self.filled += len(sample_w)
         if self.filled >= BLOCK:
             self.filled, self.block = 0, (self.block + 1) % BLOCKS
-            for column in (self.free_top_w, self.hiding_w, self.counts):
-                column[self.block] = 0.0
+            for column in (self.free_top_w, self.hiding_w, self.counts, self.hid):
+                column[self.block] = 0
 
     def _settle(self) -> None:
         jobs = self.free_top_w.shape[2]
@@ -64,14 +74,23 @@ class Peaks:
         cap_w = self.hiding_w.max(axis=0)
         clear = (free_w > CLEAR_OF_CAP * cap_w) & (seen >= ENOUGH)
         # Without a time at full load a setting-up job would pass for a small one.
-        full = self.known | (free_w > 0.5 * self.nameplate_w)
-        believed = clear & full
+        full = self.known | (free_w > FULL_SHARE * self.nameplate_w)
+        # The newest whole block was free and of this level, or the peak only rises.
+        shown = ~self.hid[self.block - 1] & ~self.hid[self.block]
+        believed = clear & full & (shown | (free_w > self.peak_w))
         hidden_w = np.maximum(self.peak_w, np.maximum(cap_w, free_w))
+        lost = self.known & (self.hid | (self.counts == 0)).all(axis=0) & self.hid.any(axis=0)
+        hidden_w = np.where(lost, np.maximum(hidden_w, self.high_w), hidden_w)
         wanted = np.where(believed, free_w, np.where(self.known, hidden_w, self.peak_w))
         wanted = np.minimum(wanted, self.nameplate_w)
         moved = np.abs(wanted - self.peak_w) > _STILL * self.peak_w
         self.peak_w = np.where(moved, wanted, self.peak_w)
         self.known |= believed
+
+    def shows(self, job: int, peak_w: float) -> bool:
+        """Whether so much can be a peak: clear of every limit that hid samples, and a full load."""
+        cap_w = float(self.hiding_w[:, job].max())
+        return peak_w > max(CLEAR_OF_CAP * cap_w, FULL_SHARE * float(self.nameplate_w[job]))
 
     def tell(self, job: int, peak_w: float) -> None:
         """A peak from elsewhere in place of the nameplate; what is seen free will correct it."""

@@ -56,15 +56,19 @@ def ask(
 ) -> Question:
     """The question of jobs (J,) `jobs` on boards (G,) `ours`.
 
-    A stalled job is lent from: it counts as its own draw and may reach 1.25 times that.
+    A stalled job is lent from: it counts as its own draw and may reach 1.25 times that. One that has just begun
+    and was not read yet cannot draw more than idle boards are held at.
     """
     layout = observation.layout
-    stalled = observation.stalls.stalled & np.isfinite(observation.draw_w)
+    unseen = observation.stalls.stalled & (observation.peaks.counts.sum(axis=0) == 0)
+    drawn_w = np.where(unseen, layout.min_w / CAP_PER_DRAW, observation.draw_w)
+    stalled = observation.stalls.stalled & np.isfinite(drawn_w)
     natural_w, duty = np.maximum(observation.peak_w, layout.min_w), observation.duty.duty.copy()
     if stalled.any():
         # Upwards in whole steps, so that a few watts of noise ask for no new plan.
-        draw_w = np.where(stalled, np.ceil(observation.draw_w / GRAIN_W) * GRAIN_W, 1.0)
-        lent_w = np.clip(CAP_PER_DRAW * draw_w, layout.min_w, layout.max_w)
+        draw_w = np.where(stalled, np.ceil(drawn_w / GRAIN_W) * GRAIN_W, 1.0)
+        highest_w = np.where(stalled, np.ceil(observation.highest_w / GRAIN_W) * GRAIN_W, 1.0)
+        lent_w = np.clip(CAP_PER_DRAW * np.fmax(draw_w, highest_w), layout.min_w, layout.max_w)
         natural_w = np.where(stalled, lent_w, natural_w)
         duty = np.where(stalled, np.minimum(draw_w / natural_w, 1.0), duty)
     mine = np.zeros(0, dtype=np.bool_)

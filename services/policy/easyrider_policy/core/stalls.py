@@ -1,11 +1,12 @@
 """Jobs that wait for a disk or a start: their watts can be lent, and they must wake at once.
 
 A job that draws less than half of its peak for 4 s, longer than any phase of communication, is stalled. It
-counts as its own draw and its limit falls to 1.25 times that; when its draw is pinned at that limit, or
-rises over half of its peak, it is awake.
+counts as its own draw and its limit falls to 1.25 times that; when one of its boards is pinned at that limit,
+or its draw rises over half of its peak, it is awake. The highest board speaks for the job, which runs at the
+pace of its slowest. A job that has just started sleeps until it draws: its set-up needs no watts of others.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,28 +23,37 @@ CAP_PER_DRAW: Final = 1.25
 _LONG_AGO: Final = -1e9
 
 
+class Belief(NamedTuple):
+    """What is believed of jobs (J,): watts per board at full load, and the limit in force."""
+
+    peak_w: Floats
+    limit_w: Floats
+
+
 class Stalls:
     """Columns over jobs: `stalled`, `low_s` (how long the draw has been low), `woke_s` (when it last woke)."""
 
-    def __init__(self, jobs: int) -> None:
-        self.stalled = np.zeros(jobs, dtype=np.bool_)
+    def __init__(self, starting: Bools) -> None:
+        jobs = len(starting)
+        self.stalled = starting.copy()
         self.low_s = np.zeros(jobs)
         self.woke_s = np.full(jobs, _LONG_AGO)
 
     def add(
-        self, now_s: float, sample_w: Floats, pinned: Bools, peak_w: Floats, limit_w: Floats, step_s: float
+        self, now_s: float, sample_w: Floats, highest_w: Floats, near_w: Floats, belief: Belief, step_s: float
     ) -> Ints:
-        """Take samples (k, J), NaN where missing, and whether they stand at the limit; the jobs that woke."""
+        """Take samples (k, J), NaN where missing; the jobs that woke.
+
+        `highest_w` (J,) is the newest draw of each job's highest board, pinned from `near_w` (J,) on.
+        """
         # A job held far below its peak draws little too, but all that it may.
-        low = sample_w < np.minimum(LOW_SHARE * peak_w, BELOW_LIMIT * limit_w)
-        low_at_end = low.all(axis=0)
+        below_w = np.minimum(LOW_SHARE * belief.peak_w, BELOW_LIMIT * belief.limit_w)
+        low = (sample_w < below_w).all(axis=0) & (highest_w < below_w)
         span = len(sample_w) * step_s
         # A missing sample is not low: comparison with NaN is false, so a gap ends a stall's counting.
-        self.low_s = np.where(low_at_end, self.low_s + span, 0.0)
-        last = sample_w[-1]
-        awake = self.stalled & (pinned[-1] | (last > AWAKE_SHARE * peak_w))
-        self.stalled |= self.low_s >= AFTER_S - 1e-9
-        self.stalled &= ~awake
+        self.low_s = np.where(low, self.low_s + span, 0.0)
+        awake = self.stalled & ((highest_w > near_w) | (sample_w[-1] > AWAKE_SHARE * belief.peak_w))
+        self.stalled = (self.stalled | (self.low_s >= AFTER_S - 1e-9)) & ~awake
         woken = np.flatnonzero(awake)
         self.woke_s[woken] = now_s
         self.low_s[woken] = 0.0
