@@ -119,6 +119,19 @@ def test_nothing_is_learned_from_a_second_in_which_power_moves_since_a_meter_lag
     assert (walls.lessons == 0).all()
 
 
+def test_a_reading_that_runs_ahead_of_the_boards_or_behind_them_widens_nothing():
+    fleet = site()
+    walls = Walls(fleet)
+    part_w = [float(fleet.wall_w(np.full(32, watts))[UPS]) for watts in (500.0, 300.0)]
+    for second in range(120):
+        lower, ahead = (at // 20 % 2 for at in (second, second + 1))
+        walls.add(np.full((10, 32), 300.0 if lower else 500.0))
+        walls.meters(np.full(3, part_w[ahead]), 1.0)
+
+    assert walls.lessons[UPS] >= 30
+    assert walls.standing_w(np.zeros(3))[UPS] == pytest.approx(walls.declared_w[UPS], rel=0.01)
+
+
 def test_without_a_meter_the_declared_upper_values_stand():
     walls = Walls(site())
     for _ in range(30):

@@ -1,8 +1,8 @@
 """What each domain draws at the wall now, ten times a second, from board means and what meters taught.
 
 wall = slope x board watts + offset. The slope is declared; the offset (machines, fixed load, neighbours,
-gain errors of the boards' sensors) is learned from meters, slowly, in quiet seconds only, since a meter
-lags. It steers `target_w` alone. Without a meter the declared upper values stand.
+gain errors of the boards' sensors) is learned from meters, slowly, and only where it is quiet before and after
+a reading, since a meter lags. It steers `target_w` alone. Without a meter the declared upper values stand.
 """
 
 from typing import Final
@@ -18,7 +18,12 @@ Ints = NDArray[np.int64]
 SECONDS: Final = 64
 """Seconds of wall watts kept: the longest `target_window_s` that is averaged."""
 _STEPS: Final = 10
-_QUIET_S: Final = 4
+_QUIET_S: Final = 5
+_AFTER: Final = 1
+"""Readings that are waited for before one is learned from: whatever seconds it covers, all around it was quiet."""
+_OUTLYING: Final = 3.0
+_OUTLYING_SHARE: Final = 0.01
+"""A reading further off than so many swings, or this share of what is declared, moves no more than one at that edge."""
 _QUIET_SHARE: Final = 0.03
 _PER_S: Final = 0.1
 _TRUSTED_AFTER: Final = 5
@@ -44,6 +49,7 @@ class Walls:
         self.filled = 0
         windows_s = [min(SECONDS, max(1, round(d.target_window_s))) for d in fleet.domain_records]
         self._windows = [(span, np.array([w == span for w in windows_s])) for span in sorted(set(windows_s))]
+        self._waiting: list[Floats] = []  # newest readings of meters, oldest first
         self._sum, self._count = np.zeros(domains), 0
         dense = len(fleet.gpus) * domains <= _DENSE_CELLS
         self._matrix = _matrix(fleet) if dense else None
@@ -90,6 +96,10 @@ class Walls:
 
     def meters(self, meter_w: Floats, period_s: float) -> None:
         """Learn from fresh meter readings (D,), NaN where there is none, `period_s` after the last time."""
+        self._waiting.append(meter_w)
+        if len(self._waiting) <= _AFTER:
+            return
+        meter_w = self._waiting.pop(0)
         if self.filled < _QUIET_S:
             return
         recent = self.recent(_QUIET_S)
@@ -102,6 +112,8 @@ class Walls:
         share = min(1.0, _PER_S * period_s)
         with np.errstate(invalid="ignore"):
             error = np.where(good, seen - self.offset_w, 0.0)
+        edge_w = np.maximum(_OUTLYING * self.swing_w, _OUTLYING_SHARE * self.declared_w)
+        error = np.clip(error, -edge_w, edge_w)
         self.offset_w += share * error
         self.swing_w += np.where(good, share * (np.abs(error) - self.swing_w), 0.0)
         self.lessons += good
