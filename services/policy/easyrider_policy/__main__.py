@@ -25,6 +25,7 @@ from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.checking import check
 from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
+from easyrider_policy.core.leader import settled
 from easyrider_policy.handlers import Desk
 from easyrider_policy.leadership import Leadership
 from easyrider_policy.loop import Clocks, Loop, write_behind
@@ -89,6 +90,7 @@ async def start(config: Config, life: Life) -> None:
         life.watch("states", lambda: clocks.now_s() - desk.states_s, STALE_S)
         life.watch("frames", lambda: clocks.now_s() - desk.frames_s, STALE_S)
         life.flag("bus", lambda: command_bus.connected)
+        life.flag("lead", lambda: settled(picture.safety.lead))
         life.flag("journal", lambda: scribe.whole)
         life.on_stop(leadership.give_up)
         life.on_stop(journal.close)

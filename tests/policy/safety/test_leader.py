@@ -82,3 +82,15 @@ def test_a_process_frozen_while_the_store_was_silent_stops_when_it_wakes():
 @pytest.mark.parametrize("step", [leader.not_ours, lambda lead: leader.renewed(lead, 1.0)])
 def test_a_contender_stays_one_whatever_old_answers_come(step):
     assert step(Lead()).phase == "contending"
+
+
+def test_the_lead_is_settled_once_the_hold_is_over_or_while_another_leads():
+    fresh = Lead()
+    holding = leader.taken(fresh, 1, 100.0, 100.1)
+    leading = leader.passed(leader.renewed(holding, 106.0), LEASES, 106.2)
+
+    assert not leader.settled(fresh)
+    assert not leader.settled(holding)
+    assert leader.settled(leading)
+    assert not leader.settled(leader.not_ours(leading))
+    assert leader.settled(leader.seen(leader.not_ours(leading), 2))

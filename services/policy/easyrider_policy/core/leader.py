@@ -113,5 +113,10 @@ def may_contend(lead: Lead) -> bool:
     return lead.phase == "contending"
 
 
+def settled(lead: Lead) -> bool:
+    """Whether the scope is in steady hands, as far as we know: ours, with the hold behind us, or another's."""
+    return lead.phase == "leading" or (lead.phase == "contending" and lead.highest_epoch > lead.epoch)
+
+
 def _stepped_down(lead: Lead, why: str) -> Lead:
     return replace(lead, phase="contending", why=why)
