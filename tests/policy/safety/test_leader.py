@@ -90,6 +90,7 @@ def test_the_lead_is_settled_once_the_hold_is_over_or_while_another_leads():
     leading = leader.passed(leader.renewed(holding, 106.0), LEASES, 106.2)
 
     assert not leader.settled(fresh)
+    assert not leader.settled(leader.seen(fresh, 0))
     assert not leader.settled(holding)
     assert leader.settled(leading)
     assert not leader.settled(leader.not_ours(leading))

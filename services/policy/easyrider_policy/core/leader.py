@@ -115,7 +115,8 @@ def may_contend(lead: Lead) -> bool:
 
 def settled(lead: Lead) -> bool:
     """Whether the scope is in steady hands, as far as we know: ours, with the hold behind us, or another's."""
-    return lead.phase == "leading" or (lead.phase == "contending" and lead.highest_epoch > lead.epoch)
+    elsewhere = lead.highest_epoch > max(lead.epoch, 0)  # a node that nobody ever led says 0
+    return lead.phase == "leading" or (lead.phase == "contending" and elsewhere)
 
 
 def _stepped_down(lead: Lead, why: str) -> Lead:
