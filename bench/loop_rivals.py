@@ -108,7 +108,6 @@ def oracle(plant: Plant, sums: Sums, hard_w: Floats, target_w: Floats) -> Floats
     steps of 1 % of natural draw along its concave hull.
     """
     natural_w, low_w = plant.jobs.natural_w, plant.layout.min_limit_w
-    budget_w = np.minimum(hard_w, target_w)
     limit_w = np.minimum(natural_w, low_w)
     shares: list[tuple[float, int, float]] = []
     for number, job in enumerate(plant.jobs.running):
@@ -123,7 +122,8 @@ def oracle(plant: Plant, sums: Sums, hard_w: Floats, target_w: Floats) -> Floats
         boards = plant.jobs.running[number].boards
         tried_w = limit_w.copy()
         tried_w[boards] = np.maximum(tried_w[boards], ratio * natural_w[boards])
-        if (sums.wall_w(tried_w) <= budget_w).all():
+        could_w = np.maximum(tried_w, low_w)  # an idle board could still draw its limit
+        if (sums.wall_w(tried_w) <= target_w).all() and (sums.wall_w(could_w) <= hard_w).all():
             limit_w = tried_w
     return np.maximum(limit_w, low_w)
 

@@ -132,6 +132,17 @@ def test_a_reading_that_runs_ahead_of_the_boards_or_behind_them_widens_nothing()
     assert walls.standing_w(np.zeros(3))[UPS] == pytest.approx(walls.declared_w[UPS], rel=0.01)
 
 
+def test_no_penalty_piles_up_where_nothing_more_can_be_cut():
+    world = World(site(), four())
+    world.run(40)
+    world.share[UPS] = 0.4
+
+    world.run(30)
+
+    assert (world.decision.missing_w[UPS]) > 0
+    assert world.memory.penalty_w[UPS] == 0.0
+
+
 def test_without_a_meter_the_declared_upper_values_stand():
     walls = Walls(site())
     for _ in range(30):

@@ -1,16 +1,19 @@
 """Watts per board of every job: least weighted slowdown under nested budgets, with a certificate of the gap."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from easyrider_policy.core import curves
+from easyrider_policy.core.polish import FEW_JOBS, polished
 from easyrider_policy.core.prices import path_prices
 from easyrider_policy.core.problem import Problem
 from easyrider_policy.core.repair import repaired
 from easyrider_policy.core.sweeps import swept
 from easyrider_policy.core.tally import tally
+from easyrider_policy.core.weights import on_domains
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -36,19 +39,25 @@ class Allocation:
     gap: float
 
 
+class _Limits(NamedTuple):
+    """(D,) the smaller budget in watts of draw, and where that is the hard one."""
+
+    budget_w: Floats
+    hard_binds: Bools
+
+
 def allocate(problem: Problem, warm_own: Floats | None = None) -> Allocation:
     """The best watts found. The floors must fit the budgets. `warm_own` (D,): prices of a like problem before."""
     budget_w, hard_binds = _single_budget(problem)
+    limits = _Limits(budget_w, hard_binds)
     guess = path_prices(problem, budget_w)
     if not guess.own.any():
         watts = repaired(problem, problem.top_w, fills=0)
         return Allocation(watts=watts, own_price=guess.own, hard_binds=hard_binds, gap=0.0)
     own, cost = guess.own, _cost(problem, guess.own)
     spans = _spans(problem)
-    if spans and warm_own is not None:
-        warm_cost = _cost(problem, warm_own)
-        if _bound(problem, warm_own, warm_cost, budget_w) < _bound(problem, own, cost, budget_w):
-            own, cost = warm_own, warm_cost
+    if spans and warm_own is not None and _bound(problem, warm_own, limits) < _bound(problem, own, limits):
+        own, cost = warm_own, _cost(problem, warm_own)
     best_w, best_value, best_own, bound = problem.top_w, -np.inf, own, np.inf
     for turn in range(2 if problem.layout.job_count >= LARGE else ROUNDS):
         if turn > 0 or (spans and warm_own is not own):
@@ -57,10 +66,16 @@ def allocate(problem: Problem, warm_own: Floats | None = None) -> Allocation:
         value = problem.value(watts)
         if value > best_value:
             best_w, best_value, best_own = watts, value, own
-        bound = min(bound, _bound(problem, own, cost, budget_w))
+        bound = min(bound, _bound(problem, own, limits))
         if _gap(problem, best_value, bound) <= GOOD_ENOUGH:
             break
     gap = _gap(problem, best_value, bound)
+    if gap > GOOD_ENOUGH and problem.layout.job_count < FEW_JOBS:
+        for watts in polished(problem, best_w, _cost(problem, best_own)):
+            value = problem.value(watts)
+            if value > best_value:
+                best_w, best_value = watts, value
+        gap = _gap(problem, best_value, bound)
     return Allocation(watts=best_w, own_price=best_own, hard_binds=hard_binds, gap=gap)
 
 
@@ -94,8 +109,21 @@ def _single_budget(problem: Problem) -> tuple[Floats, Bools]:
     return budget_w, hard_w < problem.target_w
 
 
-def _bound(problem: Problem, own: Floats, cost: Floats, budget_w: Floats) -> float:
-    """What no sharing of these budgets can exceed: the Lagrangian of these prices."""
+def _bound(problem: Problem, own: Floats, limits: _Limits) -> float:
+    """What no sharing within these limits can exceed: the Lagrangian of these prices.
+
+    A price on a hard limit is paid for what counts there, not for draw: jobs on two feeds weigh unlike on both.
+    """
+    layout, budget_w = problem.layout, limits.budget_w
+    held, drawn = problem.loads.worst, problem.drawn
+    if limits.hard_binds.any():
+        at_top_w, at_top_held_w = problem.drawn_w(problem.top_w), problem.held_w(problem.top_w)
+        ratio = np.where(at_top_held_w > 0, at_top_w / np.where(at_top_held_w > 0, at_top_held_w, 1.0), 1.0)
+        hard = limits.hard_binds[layout.pair_domain]
+        drawn = np.where(hard, ratio[layout.pair_domain] * held, drawn)
+        # Floors that do not fit are met all the same.
+        budget_w = np.maximum(budget_w, on_domains(layout, drawn, problem.floor_w))
+    cost = tally(layout.pair_job, own[layout.pair_domain] * drawn, layout.job_count)
     best = at_cost(problem, cost)
     return min(problem.value(best) - float(cost @ best) + float(own @ budget_w), problem.most())
 

@@ -80,13 +80,24 @@ def emergencies(
         acted_ago_s = np.where(target_w < memory.target_w - 0.5, 0.0, acted_ago_s)
     if alarm.any():
         acted_ago_s = np.minimum(acted_ago_s, situation.now_s - _last_below(fleet, lowered_s))
-        due = alarm & ((acted_ago_s >= emergency.WAIT_S) | (alarm_for_s >= emergency.PATIENCE_S))
+        due = (
+            alarm
+            & ~_spent(memory, len(alarm))
+            & ((acted_ago_s >= emergency.WAIT_S) | (alarm_for_s >= emergency.PATIENCE_S))
+        )
         standing_w = walls.standing_w(situation.unmanaged_target_w)
         over_hard_w = walls.peak_part_w + standing_w - emergency.near_hard_w(target_w, hard_w)
         excess_w = np.maximum(walls.window_w(1) + standing_w - target_w, over_hard_w)
         penalty_w = emergency.penalised(penalty_w, due, excess_w, target_w)
         acted_ago_s, alarm_for_s = np.where(due, 0.0, acted_ago_s), np.where(due, 0.0, alarm_for_s)
     return Emergency(alarm=alarm, penalty_w=penalty_w, alarm_for_s=alarm_for_s, acted_ago_s=acted_ago_s)
+
+
+def _spent(memory: Memory, domains: int) -> Bools:
+    """Domains (D,) whose jobs are all at their minimum already: a penalty there cuts nothing, and lingers."""
+    if memory.solution is None or len(memory.solution.floors.missing_w) != domains:
+        return np.zeros(domains, dtype=np.bool_)
+    return memory.solution.floors.missing_w > 0
 
 
 def _last_below(fleet: Fleet, board_s: Floats) -> Floats:
