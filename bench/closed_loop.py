@@ -60,6 +60,7 @@ def judged(
         **_joules(ours),
         **_moves(loop, ours),
         "cpu_s": cpu_s,
+        "look_ms": float(np.median(loop.look_s)) * 1e3,
         "notes": world.notes,
     }
     if rivals:

@@ -1,5 +1,6 @@
 """The twin's plant and the real coordinator in one virtual time, message by message."""
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,7 +85,7 @@ class Loop:
         self.history = History(plant, keep_s=1e6)
         self.limits: list[Floats] = []  # enforced, once a look, while the job clock runs
         self.mixtures: list[Floats] = []  # the higher of enforced and on its way
-        self.look_s: list[float] = []
+        self.look_s: list[float] = []  # CPU of looks that planned
         self.forecast_seq = 0
 
     def run(self, seconds: float) -> Outcome:
@@ -211,7 +212,10 @@ class Loop:
                 self.engine.intake.take_meter(reading, now_s)
 
     def _look(self, now_s: float) -> None:
+        began_s = time.process_time()
         look = self.coordinator.look(now_s)
+        if look.cause is not None:
+            self.look_s.append(time.process_time() - began_s)
         self.commands += look.orders.messages
         if not self.plant.jobs.started:
             return

@@ -40,20 +40,20 @@ class Allocation:
 
 
 class _Limits(NamedTuple):
-    """(D,) the smaller budget in watts of draw, and where that is the hard one."""
+    """What a bound rests on: (P,) what a watt of a job weighs on the limit that binds there, (D,) that limit."""
 
+    weight: Floats
     budget_w: Floats
-    hard_binds: Bools
 
 
 def allocate(problem: Problem, warm_own: Floats | None = None) -> Allocation:
     """The best watts found. The floors must fit the budgets. `warm_own` (D,): prices of a like problem before."""
     budget_w, hard_binds = _single_budget(problem)
-    limits = _Limits(budget_w, hard_binds)
     guess = path_prices(problem, budget_w)
     if not guess.own.any():
         watts = repaired(problem, problem.top_w, fills=0)
         return Allocation(watts=watts, own_price=guess.own, hard_binds=hard_binds, gap=0.0)
+    limits = _limits(problem, budget_w, hard_binds)
     own, cost = guess.own, _cost(problem, guess.own)
     spans = _spans(problem)
     if spans and warm_own is not None and _bound(problem, warm_own, limits) < _bound(problem, own, limits):
@@ -109,23 +109,24 @@ def _single_budget(problem: Problem) -> tuple[Floats, Bools]:
     return budget_w, hard_w < problem.target_w
 
 
-def _bound(problem: Problem, own: Floats, limits: _Limits) -> float:
-    """What no sharing within these limits can exceed: the Lagrangian of these prices.
+def _limits(problem: Problem, budget_w: Floats, hard_binds: Bools) -> _Limits:
+    """A price on a hard limit is paid for what counts there, not for draw: jobs on two feeds weigh unlike on both."""
+    layout, drawn = problem.layout, problem.drawn
+    if not hard_binds.any():
+        return _Limits(drawn, budget_w)
+    top_w, top_held_w = problem.drawn_w(problem.top_w), problem.held_w(problem.top_w)
+    ratio = np.where(top_held_w > 0, top_w / np.where(top_held_w > 0, top_held_w, 1.0), 1.0)
+    weight = np.where(hard_binds[layout.pair_domain], ratio[layout.pair_domain] * problem.loads.worst, drawn)
+    # Floors that do not fit are met all the same.
+    return _Limits(weight, np.maximum(budget_w, on_domains(layout, weight, problem.floor_w)))
 
-    A price on a hard limit is paid for what counts there, not for draw: jobs on two feeds weigh unlike on both.
-    """
-    layout, budget_w = problem.layout, limits.budget_w
-    held, drawn = problem.loads.worst, problem.drawn
-    if limits.hard_binds.any():
-        at_top_w, at_top_held_w = problem.drawn_w(problem.top_w), problem.held_w(problem.top_w)
-        ratio = np.where(at_top_held_w > 0, at_top_w / np.where(at_top_held_w > 0, at_top_held_w, 1.0), 1.0)
-        hard = limits.hard_binds[layout.pair_domain]
-        drawn = np.where(hard, ratio[layout.pair_domain] * held, drawn)
-        # Floors that do not fit are met all the same.
-        budget_w = np.maximum(budget_w, on_domains(layout, drawn, problem.floor_w))
-    cost = tally(layout.pair_job, own[layout.pair_domain] * drawn, layout.job_count)
+
+def _bound(problem: Problem, own: Floats, limits: _Limits) -> float:
+    """What no sharing within these limits can exceed: the Lagrangian of these prices."""
+    layout = problem.layout
+    cost = tally(layout.pair_job, own[layout.pair_domain] * limits.weight, layout.job_count)
     best = at_cost(problem, cost)
-    return min(problem.value(best) - float(cost @ best) + float(own @ budget_w), problem.most())
+    return min(problem.value(best) - float(cost @ best) + float(own @ limits.budget_w), problem.most())
 
 
 def _gap(problem: Problem, value: float, bound: float) -> float:

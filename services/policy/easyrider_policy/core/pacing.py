@@ -53,7 +53,7 @@ def paced(problem: Problem, moves: Moves, pacing: Pacing) -> Floats:
         return old_w.copy()
     required = _required(problem, moves)
     lowered_w = _lowered(moves, pacing, required)
-    raised_w = _raised(moves, pacing, _idle(problem, moves))
+    raised_w = _raised(moves, pacing, _idle(problem, moves, pacing))
     next_w = np.where(wished_w < old_w, lowered_w, raised_w)
     next_w = np.where(moves.movable, next_w, old_w)
     return _fitting(problem, moves, next_w)
@@ -74,8 +74,10 @@ def _required(problem: Problem, moves: Moves) -> Bools:
     return least_of_domains(problem.layout, np.where(over, 0.0, 1.0)) < 0.5
 
 
-def _idle(problem: Problem, moves: Moves) -> Bools:
-    """Jobs (J,) all of whose domains have room beside everything that is held now."""
+def _idle(problem: Problem, moves: Moves, pacing: Pacing) -> Bools:
+    """Jobs (J,) all of whose domains have room beside everything that is held now; none where nobody waits."""
+    if not ((moves.wished_w > moves.old_w) & (moves.lowered_ago_s < pacing.cooldown_s)).any():
+        return np.zeros(len(moves.old_w), dtype=np.bool_)
     drawn_w = problem.target_w - counts(problem, moves.natural_w, moves.old_w)
     held_w = problem.hard_w - problem.held_w(moves.old_w)
     idle = (drawn_w > IDLE_SHARE * problem.target_w) & (held_w > IDLE_SHARE * problem.hard_w)

@@ -23,7 +23,7 @@ _AFTER: Final = 1
 """Readings that are waited for before one is learned from: whatever seconds it covers, all around it was quiet."""
 _OUTLYING: Final = 3.0
 _OUTLYING_SHARE: Final = 0.01
-"""A reading further off than so many swings, or this share of what is declared, moves no more than one at that edge."""
+"""A reading further off than so many swings, or this share of what is declared, widens no more than one there."""
 _QUIET_SHARE: Final = 0.03
 _PER_S: Final = 0.1
 _TRUSTED_AFTER: Final = 5
@@ -113,9 +113,8 @@ class Walls:
         with np.errstate(invalid="ignore"):
             error = np.where(good, seen - self.offset_w, 0.0)
         edge_w = np.maximum(_OUTLYING * self.swing_w, _OUTLYING_SHARE * self.declared_w)
-        error = np.clip(error, -edge_w, edge_w)
         self.offset_w += share * error
-        self.swing_w += np.where(good, share * (np.abs(error) - self.swing_w), 0.0)
+        self.swing_w += np.where(good, share * (np.minimum(np.abs(error), edge_w) - self.swing_w), 0.0)
         self.lessons += good
 
     def standing_w(self, unmanaged_w: Floats) -> Floats:
