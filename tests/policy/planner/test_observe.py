@@ -163,6 +163,16 @@ def test_a_ramp_after_a_raise_is_not_taken_for_a_free_peak():
     assert peak(world) == MAX_W
 
 
+def test_a_job_on_its_way_up_after_a_sleep_is_not_taken_for_one_at_its_peak():
+    world = watch([load("a", A, 690.0, paused=True)], 40, limit_w=np.full(32, 450.0))
+    rows = world.columns()
+    rows[:, list(A)] = np.linspace(160.0, 425.0, 10)[:, None]
+
+    world.observation.add(world.now_s + 1.0, rows, world.limit_w)
+
+    assert peak(world) == MAX_W
+
+
 def test_a_lighter_phase_is_not_believed_of_a_job_because_what_hid_it_grew_old():
     world = watch([load("a", A, 690.0)], 5, limit_w=np.full(32, 570.0))
     world.loads[0].peak_w = 420.0

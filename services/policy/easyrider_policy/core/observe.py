@@ -226,7 +226,10 @@ def _carry_boards(old: Observation, new: Observation) -> None:
 
 def _carry_jobs(old: Observation, new: Observation, a: Ints, b: Ints) -> None:
     for part, names in (
-        ("peaks", ("known", "peak_w", "high_w", "free_top_w", "hiding_w", "counts", "hid")),
+        (
+            "peaks",
+            ("known", "peak_w", "high_w", "free_top_w", "hiding_w", "counts", "hid", "level_w", "held"),
+        ),
         ("busy", ("ring", "off", "share", "classes")),
         ("stalls", ("stalled", "low_s", "woke_s")),
         ("duty", ("seconds", "ratios", "age_s", "duty")),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 BLOCK: Final = 50
 """Samples a block: 5 s."""
@@ -23,6 +24,9 @@ BLOCKS: Final = 12
 KEPT: Final = 3
 ENOUGH: Final = 120
 """Samples before a peak is believed: 12 s."""
+HELD: Final = 10
+"""Samples that a level must hold before it is a peak: a job on its way up passes many."""
+LEVEL_SHARE: Final = 0.9
 CLEAR_OF_CAP: Final = 1.04
 FULL_SHARE: Final = 0.5
 """Of the device maximum: less may be a set-up."""
@@ -42,11 +46,14 @@ class Peaks:
         self.counts = np.zeros((BLOCKS, jobs))
         self.hid = np.zeros((BLOCKS, jobs), dtype=np.bool_)  # some sample of the block was hidden
         self.high_w = np.where(self.known, self.peak_w, 0.0)  # the most ever seen, free or pinned
+        self.level_w = np.zeros(jobs)  # highest free level of late, and for how many samples it was held
+        self.held: Ints = np.zeros(jobs, dtype=np.int64)
         self.block, self.filled = 0, 0
 
     def add(self, sample_w: Floats, hidden: Bools, pinned: Bools, limit_w: Floats) -> None:
         """Take samples (k, J), NaN where missing; `hidden` ones prove no peak, `pinned` ones stand at `limit_w`."""
         free = np.where(hidden | np.isnan(sample_w), 0.0, sample_w)
+        self._hold(free)
         both = np.concatenate([self.free_top_w[self.block], free])
         both.partition(len(both) - KEPT, axis=0)
         self.free_top_w[self.block] = both[-KEPT:]
@@ -64,6 +71,12 @@ class Peaks:
             for column in (self.free_top_w, self.hiding_w, self.counts, self.hid):
                 column[self.block] = 0
 
+    def _hold(self, free: Floats) -> None:
+        top_w = free.max(axis=0)
+        higher = top_w > self.level_w / LEVEL_SHARE
+        self.level_w = np.where(higher, top_w, self.level_w)
+        self.held = np.where(higher, 0, self.held) + (free > LEVEL_SHARE * self.level_w).sum(axis=0)
+
     def _settle(self) -> None:
         jobs = self.free_top_w.shape[2]
         tops = self.free_top_w.reshape(BLOCKS * KEPT, jobs)
@@ -77,7 +90,11 @@ class Peaks:
         full = self.known | (free_w > FULL_SHARE * self.nameplate_w)
         # The newest whole block was free and of this level, or the peak only rises.
         shown = ~self.hid[self.block - 1] & ~self.hid[self.block]
-        believed = clear & full & (shown | (free_w > self.peak_w))
+        # What was highest is gone from the minute: the rest of it was seen for long.
+        fallen = free_w < LEVEL_SHARE * self.level_w
+        self.level_w = np.where(fallen, free_w, self.level_w)
+        self.held = np.where(fallen, BLOCK, self.held)
+        believed = clear & full & (self.held >= HELD) & (shown | (free_w > self.peak_w))
         hidden_w = np.maximum(self.peak_w, np.maximum(cap_w, free_w))
         lost = self.known & (self.hid | (self.counts == 0)).all(axis=0) & self.hid.any(axis=0)
         hidden_w = np.where(lost, np.maximum(hidden_w, self.high_w), hidden_w)
