@@ -25,78 +25,6 @@ def peak(world, job=0):
     return float(world.observation.peaks.peak_w[job])
 
 
-def test_before_twelve_seconds_a_job_counts_the_device_maximum():
-    world = watch([load("a", A, 560.0)], 11)
-
-    assert peak(world) == MAX_W
-    assert not world.observation.peaks.known[0]
-
-
-def test_after_twelve_free_seconds_its_own_peak_is_known():
-    world = watch([load("a", A, 560.0)], 13)
-
-    assert peak(world) == pytest.approx(560.0, rel=0.01)
-
-
-def test_a_peak_told_by_the_fingerprint_counts_from_the_first_second():
-    world = watch([load("a", A, 560.0, known_peak_w=570.0)], 1)
-
-    assert peak(world) == pytest.approx(570.0)
-
-
-def test_a_job_that_has_only_set_itself_up_keeps_the_device_maximum():
-    world = watch([load("a", A, 640.0, paused=True)], 30)
-
-    assert peak(world) == MAX_W
-
-
-def test_a_capped_job_is_not_ratcheted_down_however_long_it_is_capped():
-    world = watch([load("a", A, 640.0)], 20)
-    known = peak(world)
-
-    for cap_w in (560.0, 500.0, 450.0):
-        world.limit_w[:] = cap_w
-        for _ in range(70):
-            world.now_s += 1.0
-            world.observation.add(world.now_s, world.columns(), world.limit_w)
-
-    assert peak(world) == known
-
-
-def test_a_sensor_that_reads_low_does_not_ratchet_a_job_that_says_it_is_power_capped():
-    world = watch([load("a", A, 640.0)], 20)
-    known = peak(world)
-    world.limit_w[:] = 450.0
-    capped = np.ones(32, dtype=bool)
-
-    for _ in range(90):
-        world.now_s += 1.0
-        world.observation.add(world.now_s, 0.95 * world.columns(), world.limit_w, capped)
-
-    assert peak(world) == known
-
-
-def test_a_lighter_phase_seen_free_lowers_the_peak_after_a_minute():
-    world = watch([load("a", A, 640.0)], 30)
-    world.loads[0].peak_w = 420.0
-
-    for _ in range(70):
-        world.now_s += 1.0
-        world.observation.add(world.now_s, world.columns(), world.limit_w)
-
-    assert peak(world) == pytest.approx(420.0, rel=0.01)
-
-
-def test_a_heavier_phase_is_followed_within_a_second():
-    world = watch([load("a", A, 450.0)], 70)
-    world.loads[0].peak_w = 600.0
-
-    world.now_s += 1.0
-    world.observation.add(world.now_s, world.columns(), world.limit_w)
-
-    assert peak(world) == pytest.approx(600.0, rel=0.01)
-
-
 def test_a_start_event_resets_everything_known_of_the_boards_former_job():
     world = watch([load("old", A, 450.0, busy=0.5)], 70)
     new = layout(world.fleet, [load("new", A, 640.0, started_s=70.0).job])
@@ -150,53 +78,6 @@ def test_lighter_work_for_longer_than_a_wait_is_no_waiting():
     go_on(world, 20)
 
     assert world.observation.busy.share[0] > 0.95
-
-
-def test_a_ramp_after_a_raise_is_not_taken_for_a_free_peak():
-    world = watch([load("a", A, 690.0)], 15, limit_w=np.full(32, 250.0))
-    ramp_w = world.columns()
-    ramp_w[:, list(A)] = np.linspace(260.0, 430.0, 10)[:, None]
-
-    world.limit_w[:] = 457.0
-    world.observation.add(world.now_s + 1.0, ramp_w, world.limit_w)
-
-    assert peak(world) == MAX_W
-
-
-def test_a_job_on_its_way_up_after_a_sleep_is_not_taken_for_one_at_its_peak():
-    world = watch([load("a", A, 690.0, paused=True)], 40, limit_w=np.full(32, 450.0))
-    rows = world.columns()
-    rows[:, list(A)] = np.linspace(160.0, 425.0, 10)[:, None]
-
-    world.observation.add(world.now_s + 1.0, rows, world.limit_w)
-
-    assert peak(world) == MAX_W
-
-
-def test_a_lighter_phase_is_not_believed_of_a_job_because_what_hid_it_grew_old():
-    world = watch([load("a", A, 690.0)], 5, limit_w=np.full(32, 570.0))
-    world.loads[0].peak_w = 420.0
-    go_on(world, 8)
-    world.loads[0].peak_w = 690.0
-    world.limit_w[:] = 300.0
-
-    go_on(world, 52)
-
-    assert peak(world) == MAX_W
-
-
-def test_a_job_hidden_for_a_minute_counts_as_the_highest_ever_seen_of_it():
-    world = watch([load("a", A, 680.0)], 20)
-    world.loads[0].peak_w = 420.0
-    go_on(world, 70)
-    lighter = peak(world)
-    world.loads[0].peak_w = 680.0
-    world.limit_w[:] = 300.0
-
-    go_on(world, 70)
-
-    assert lighter == pytest.approx(420.0, rel=0.01)
-    assert peak(world) == pytest.approx(680.0, rel=0.01)
 
 
 def test_a_stalled_job_wakes_by_the_one_board_that_is_pinned():
