@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 R = TypeVar("R")
 KEYS = {"node_class": "class"}
 """Fields whose name in a document is a word that Python keeps for itself."""
+LARGEST = 2**63 - 1
+"""Whole numbers beyond it fit no message and no store."""
 
 
 class Faults(list[str]):
@@ -93,9 +95,13 @@ def _read_rows(inner: Any, value: Any, place: str, faults: Faults) -> Any:
         return _WRONG
     rows = []
     for index, row in enumerate(value):
-        name = row.get("id", row.get("name", index)) if isinstance(row, dict) else index
-        rows.append(_read(inner, row, f"{place}[{name}]", faults))
+        rows.append(_read(inner, row, f"{place}[{_row_name(row, index)}]", faults))
     return tuple(row for row in rows if row is not _WRONG)
+
+
+def _row_name(row: Any, index: int) -> str | int:
+    names = (row.get("id"), row.get("name")) if isinstance(row, dict) else ()
+    return next((name for name in names if isinstance(name, str)), index)
 
 
 def _read_named(inner: Any, value: Any, place: str, faults: Faults) -> Any:
@@ -111,6 +117,9 @@ def _read_scalar(hint: Any, value: Any, place: str, faults: Faults) -> Any:
         return value
     if hint is str and isinstance(value, str):
         return value
+    if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
+        faults.add(place, f"is {_said(value)}, beyond {LARGEST} (2^63 - 1) either way")
+        return _WRONG
     if hint is int and isinstance(value, int) and not isinstance(value, bool):
         return value
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
@@ -134,5 +143,8 @@ def _at(place: str, key: object) -> str:
 def _said(value: object) -> str:
     if value is None:
         return "empty"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python prints no whole number of thousands of digits
+        return "too long to print"
     return text if len(text) <= 40 else f"{text[:37]}..."

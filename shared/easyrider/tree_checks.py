@@ -8,23 +8,26 @@ from collections.abc import Iterable
 
 from easyrider.records import Faults
 from easyrider.subjects import BadToken, token
-from easyrider.tree import SELECTOR_KEYS, Domain, Rules
+from easyrider.tree import SELECTOR_KEYS, Domain, Node, NodeClass, Rules
 
 
-def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[str]) -> None:
-    """Adds every fault of a whole document. Ids and names count as known although their row has a fault."""
+def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[str], node_count: int) -> None:
+    """Adds every fault of a whole document. Ids, names and rows count as known although they have a fault."""
     domains = {domain.id: domain for domain in rules.domains}
     _tokens(rules, faults)
     _twice("domains", (domain.id for domain in rules.domains), faults)
     _twice("nodes", (node.id for node in rules.nodes), faults)
     if not domain_ids:
         faults.add("domains", "is empty: there is nothing to keep within a limit")
+    if not node_count:
+        faults.add("nodes", "is empty: there is nothing to limit")
     if rules.version < 1:
         faults.add("tree.version", f"is {rules.version}, below 1")
     _numbers("", {"margin_w": rules.margin_w}, faults)
     for domain in rules.domains:
         _check_domain(domain, domain_ids, faults)
     _check_loops(domains, faults)
+    _check_meters(rules, faults)
     for node in rules.nodes:
         place = f"nodes[{node.id}]"
         if node.domain not in domain_ids:
@@ -32,6 +35,7 @@ def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[s
         if node.node_class not in class_names:
             faults.add(f"{place}.class", f"names {node.node_class!r}, which is no class")
         _positive(place, {"fallback_w_per_gpu": node.fallback_w_per_gpu}, faults)
+        _check_fallback(place, node, rules.classes.get(node.node_class), faults)
     for name, kind in rules.classes.items():
         _numbers(f"classes.{name}", {"overhead_w": kind.overhead_w}, faults)
         _positive(
@@ -73,6 +77,16 @@ def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
     _numbers(place, {"fixed_w": domain.fixed_w, "unmanaged_max_w": domain.unmanaged_max_w}, faults)
     if domain.target_share > 1:
         faults.add(f"{place}.target_share", f"is {domain.target_share}, above 1")
+    if domain.pf is not None and domain.pf > 1:
+        faults.add(f"{place}.pf", f"is {domain.pf:g}, outside 0..1")
+    if domain.phases is not None and domain.phases > 3:
+        faults.add(f"{place}.phases", f"is {domain.phases}, outside 1..3")
+    if domain.hard_w > domain.rating_w:
+        faults.add(
+            f"{place}.hard_limit_w", f"is {domain.hard_w:g} W, above its rating of {domain.rating_w:g} W"
+        )
+    if domain.aim_w > domain.rating_w:
+        faults.add(f"{place}.target_w", f"is {domain.aim_w:g} W, above its rating of {domain.rating_w:g} W")
     if domain.aim_w > domain.hard_w:
         faults.add(place, f"aims at {domain.aim_w:g} W, above its hard limit of {domain.hard_w:g} W")
     _twice(f"{place}.contingencies", (loss.name for loss in domain.contingencies), faults)
@@ -84,6 +98,25 @@ def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
                 f"allows {loss.hard_limit_w:g} W, above the hard limit of {domain.hard_w:g} W",
             )
     _check_curve(place, domain, faults)
+
+
+def _check_fallback(place: str, node: Node, kind: NodeClass | None, faults: Faults) -> None:
+    low_w, high_w = (None, None) if kind is None else (kind.gpu_min_w, kind.gpu_max_w)
+    told_w = node.fallback_w_per_gpu
+    if low_w is not None and 0 < told_w < low_w:
+        faults.add(f"{place}.fallback_w_per_gpu", f"is {told_w:g} W, below the {low_w:g} W of its class")
+    if high_w is not None and told_w > high_w:
+        faults.add(f"{place}.fallback_w_per_gpu", f"is {told_w:g} W, above the {high_w:g} W of its class")
+
+
+def _check_meters(rules: Rules, faults: Faults) -> None:
+    at: dict[str, list[str]] = {}
+    for domain in rules.domains:
+        for meter in dict.fromkeys(domain.meters):
+            at.setdefault(meter, []).append(domain.id)
+    for meter, domains in at.items():
+        if len(domains) > 1:
+            faults.add(f"domains[{domains[1]}].meters", f"names {meter!r}, which {domains[0]} has already")
 
 
 def _check_curve(place: str, domain: Domain, faults: Faults) -> None:

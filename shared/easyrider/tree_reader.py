@@ -30,7 +30,9 @@ def read(text: str, source: str) -> Rules:
         Rules, {"id": "unread", "version": 1, **_readable(flat)}, "", Faults(), partly=True
     )
     if whole is not None:
-        check(whole, faults, _names(flat, "domains"), set(_map(flat.get("classes"))))
+        nodes = flat.get("nodes")
+        node_count = len(nodes) if isinstance(nodes, list) else -1
+        check(whole, faults, _names(flat, "domains"), set(_map(flat.get("classes"))), node_count)
     if faults or rules is None:
         raise BadTree(source, [_in_the_document(fault) for fault in faults])
     return rules
@@ -79,7 +81,8 @@ def _readable(flat: dict[Any, Any]) -> dict[Any, Any]:
 
 def _names(flat: dict[Any, Any], section: str) -> set[str]:
     rows = flat.get(section)
-    return {str(_map(row).get("id")) for row in rows} if isinstance(rows, list) else set()
+    ids = [_map(row).get("id") for row in rows] if isinstance(rows, list) else []
+    return {name for name in ids if isinstance(name, str)}
 
 
 def _map(value: Any) -> dict[Any, Any]:

@@ -23,7 +23,7 @@ domains:
   - {id: b, kind: feed, parent: ups, rating_w: 12000}
   - {id: rack, kind: rack, feeds: {A: a, B: b}, rating_w: 18000, meters: [m1]}
 classes:
-  h100: {overhead_w: 1600, overhead_slope: 1.23}
+  h100: {overhead_w: 1600, overhead_slope: 1.23, gpu_min_w: 200, gpu_max_w: 700}
 nodes:
   - {id: n1, domain: rack, class: h100, fallback_w_per_gpu: 300, boot_guard: true}
 modes:
@@ -120,11 +120,35 @@ def test_all_faults_come_in_one_message_though_they_stand_in_different_rows_and_
         ("leases", {"second_stage_s": 20.0}, "leases.second_stage_s must be longer than every lease"),
         ("tree/owner", "me", "tree.owner is not a key here"),
         ("surprise", 1, "surprise is not a key here"),
+        (
+            "domains/0/hard_limit_w",
+            20001,
+            "domains[ups].hard_limit_w is 20001 W, above its rating of 20000 W",
+        ),
+        ("domains/0/target_w", 20001, "domains[ups].target_w is 20001 W, above its rating of 20000 W"),
+        ("domains/0/pf", 1.2, "domains[ups].pf is 1.2, outside 0..1"),
+        ("domains/0/phases", 4, "domains[ups].phases is 4, outside 1..3"),
+        ("domains/1/meters", ["m1"], "domains[rack].meters names 'm1', which a has already"),
+        ("nodes/0/fallback_w_per_gpu", 150, "fallback_w_per_gpu is 150 W, below the 200 W of its class"),
+        ("nodes/0/fallback_w_per_gpu", 701, "fallback_w_per_gpu is 701 W, above the 700 W of its class"),
+        ("nodes", [], "nodes is empty: there is nothing to limit"),
+        ("tree/version", 2**63, "tree.version is 9223372036854775808, beyond 9223372036854775807"),
+        ("domains/0/rating_w", int("9" * 401), "domains[ups].rating_w is 9999"),
+        ("domains/0/phases", -int("9" * 401), "domains[ups].phases is -999"),
         ("tree", {"id": "site"}, "tree.version is missing"),
     ],
 )
 def test_a_fault_is_named_with_its_place(path: str, value: Any, fault: str) -> None:
     assert any(fault in found for found in faults_of(changed(path, value)))
+
+
+def test_a_number_too_long_to_print_is_a_fault_wherever_it_stands() -> None:
+    huge = "0x1" + "0" * 5000
+
+    faults = faults_of(SITE.replace("id: ups", f"id: {huge}").replace("20000", huge))
+
+    assert any(fault.startswith("domains[0].id is too long to print, beyond") for fault in faults)
+    assert any(fault.startswith("domains[0].rating_w is too long to print, beyond") for fault in faults)
 
 
 @pytest.mark.parametrize(
