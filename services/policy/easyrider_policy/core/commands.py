@@ -86,7 +86,8 @@ class Commands:
         self._part(now_s, ledger, leavings, wanted)
         holding = not leader.raises_allowed(lead, self.leases, now_s)
         counted_w, quiet, gone = ledger.counted_w(now_s), roll.quiet(now_s), leavings.gone(wanted.managed)
-        reach = (now_s - roll.nonce_s < self.leases.ttl_s) & ~leavings.away()
+        near = now_s - roll.nonce_s < self.leases.ttl_s
+        reach = near & ~leavings.away()
         able = reach & self.based
         free = able & ~quiet & ~leavings.asking(now_s) & (not holding)
         ours = wanted.managed & fleet.settable & ~gone
@@ -117,7 +118,8 @@ class Commands:
             messages.append(self._grant(node, ledger, in_vector))
             self.granted_s[node] = now_s
         if not holding:
-            messages += self._exits(now_s, able & ~quiet, ledger, counted_w, sums, leavings)
+            # A node that was let go gets no command, but its grant again if it was lost on the way.
+            messages += self._exits(now_s, near & self.based & ~quiet, ledger, counted_w, sums, leavings)
         return Orders(
             messages=tuple(messages),
             lowers=int(np.sum(asked.limit_w < before.limit_w)),

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 WAIT_S = 3.0
 """A node waits so long for its grant, then leaves with min(present, fallback)."""
 AGAIN_S = 0.5
-"""A granted node that still asks has lost the grant; it is told again, not more often."""
+"""A node that still asks so long after its grant has lost it and is told again; what it said before is answered."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -54,11 +54,12 @@ class Leavings:
         self.fleet = fleet
         self.waiting: dict[int, Request] = {}
         self.granted: dict[int, Granted] = {}
+        self._answered_s: dict[int, float] = {}  # wishes of a node minted before are granted or given up
 
     def asked(self, message: Leaving, minted_s: float) -> None:
         """A node stops and asks; it repeats itself, with a newer nonce, until it is granted or gives up."""
         node = self.fleet.node_index.get(message.node)
-        if node is None:
+        if node is None or minted_s < self._answered_s.get(node, -np.inf):
             return
         mine = [board for board in message.gpus if self._row(node, board.uuid) is not None]
         rows = np.array([self.fleet.gpu_index[board.uuid] for board in mine], dtype=np.int64)
@@ -96,9 +97,10 @@ class Leavings:
         node = self.fleet.node_index.get(state.node)
         if node is None or state.leaving:
             return
+        self._answered_s[node] = max(minted_s, self._answered_s.get(node, -np.inf))
         held = self.waiting.get(node)
-        if held is not None and held.whole and minted_s > held.asked_s + WAIT_S:
-            del self.waiting[node]
+        if held is not None and held.whole and minted_s > held.asked_s:
+            del self.waiting[node]  # it gave up, or has all it wanted
         granted = self.granted.get(node)
         if granted is None or minted_s <= granted.granted_s:
             return
@@ -179,8 +181,7 @@ class Leavings:
             if not able[node]:
                 continue
             if self._booked(node):
-                if request.asked_s > self.granted[node].granted_s + AGAIN_S:
-                    fitting[node] = request  # its grant was lost
+                fitting[node] = request  # its grant was lost, or it would not ask again
                 continue
             need_w = self.fleet.slope_w(self._extra(request, ledger, counted_w))
             above = self.fleet.ancestors(node)
@@ -199,8 +200,9 @@ class Leavings:
         self.granted[node] = Granted(
             rows=rows, first=first, last=key, granted_s=now_s, whole=request.whole, back=False
         )
-        if not request.whole:
-            self.waiting.pop(node, None)
+        self.waiting.pop(node, None)
+        if request.whole:
+            self._answered_s[node] = now_s + AGAIN_S
 
     def grant(self, node: int, request: Request, key: Key, tree: str, region: str, ttl_s: float) -> ExitGrant:
         """The message."""
@@ -225,6 +227,9 @@ class Leavings:
         for node, granted in self.granted.items():
             if (to := fleet.node_index.get(self.fleet.nodes[node])) is not None:
                 moved.granted[to] = replace(granted, rows=self._rows_on(fleet, granted.rows)[1])
+        for node, answered_s in self._answered_s.items():
+            if (to := fleet.node_index.get(self.fleet.nodes[node])) is not None:
+                moved._answered_s[to] = answered_s
         return moved
 
     def _rows_on(self, fleet: Fleet, rows: Ints) -> tuple[Bools, Ints]:
