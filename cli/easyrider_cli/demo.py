@@ -35,6 +35,16 @@ class NeverVerified(EasyRiderError):
         )
 
 
+class DiedDuringTheRun(EasyRiderError):
+    """A process of the demonstration ended before it was over; nothing was judged and everything was stopped."""
+
+    def __init__(self, last: str, log: Path) -> None:
+        self.log = log
+        super().__init__(
+            f"{last} during the run; everything was stopped; its log {log} ends: {last_lines(log)}"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """A run in virtual time, which needs no services."""
@@ -78,7 +88,10 @@ def demonstrate(
     say: Callable[[str], None],
     watch: Watch,
 ) -> Demonstration:
-    """The three runs. Raises `ServerMissing`, `ServerNotStarted`, `ChildFailed`, `NeverVerified`."""
+    """The three runs.
+
+    Raises `ServerMissing`, `ServerNotStarted`, `ChildFailed`, `NeverVerified`, `DiedDuringTheRun`.
+    """
     say("without control, in virtual time")
     without = Reference(cap_w=None, outcome=simulate(world, seconds))
     cap_w = static_cap_w(world)
@@ -152,5 +165,5 @@ def _watch_until_final(stack: Stack, seconds: float, watch: Watch) -> None:
             if sample["t_s"] >= seconds:
                 return
         for name in stack.dead():
-            raise ChildFailed(name, "ended during the run", stack.folder.log(name))
+            raise DiedDuringTheRun(stack.last_of(name), stack.folder.log(name))
     raise ChildFailed("twin", f"did not reach {seconds:.0f} s", stack.folder.log("twin"))

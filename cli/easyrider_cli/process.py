@@ -22,6 +22,18 @@ class ChildFailed(EasyRiderError):
         super().__init__(f"{name} {what}; its log {log} ends: {last_lines(log)}")
 
 
+def how_it_ended(code: int | None) -> str:
+    """An exit code in words; below 0 it is the signal that killed the process."""
+    if code is None:
+        return "was never started"
+    if code >= 0:
+        return f"ended with code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
 @dataclass(slots=True)
 class Child:
     """One process: how it is started, and the process once it is."""
@@ -31,9 +43,11 @@ class Child:
     log: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
+    orphaned: signal.Signals = signal.SIGTERM
+    """What it is sent should the process that started it die; a frozen one ends by SIGKILL alone."""
 
     def start(self) -> None:
-        """Start it in a session of its own; it is told to stop should this process die."""
+        """Start it in a session of its own; `orphaned` tells it should this process die."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -43,7 +57,7 @@ class Child:
                 stderr=subprocess.STDOUT,
                 env={**_surroundings(), **self.environ},
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
+                preexec_fn=lambda: _end_with_parent(self.orphaned),
             )
 
     @property
@@ -94,7 +108,7 @@ def wait_for(child: Child, ready: Callable[[], bool], patience_s: float) -> None
     while not ready():
         if not child.running():
             code = child.process.returncode if child.process else None
-            raise ChildFailed(child.name, f"ended with code {code} before it was ready", child.log)
+            raise ChildFailed(child.name, f"{how_it_ended(code)} before it was ready", child.log)
         if time.monotonic() > deadline_s:
             raise ChildFailed(child.name, f"was not ready within {patience_s:.0f} s", child.log)
         time.sleep(0.05)
@@ -114,5 +128,5 @@ def _surroundings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("EASYRIDER_")}
 
 
-def _end_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def _end_with_parent(number: signal.Signals) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)

@@ -18,6 +18,11 @@ class Servers:
     redis: ServerProcess
     keys: Path
 
+    @property
+    def by_name(self) -> dict[str, ServerProcess]:
+        """Both, as they are named to people."""
+        return {server.name: server for server in (self.nats, self.redis)}
+
     def bus(self, user: str) -> dict[str, object]:
         """The bus settings of one user."""
         return {"nats_url": self.nats.url, "seed_file": seed_file(self.keys, user)}
@@ -34,6 +39,8 @@ def servers_up(folder: RunFolder, region: str, nodes: list[str]) -> Iterator[Ser
     users = site_users(region, nodes, public)
     nats = nats_process(store_dir, config=lambda port: nats_config(users, port, store_dir / "jetstream"))
     running = Servers(nats, redis_process(folder.state("valkey")), keys)
+    for name, server in running.by_name.items():
+        server.log_file = folder.log(name)
     running.nats.start()
     try:
         running.redis.start()

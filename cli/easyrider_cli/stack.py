@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import yaml
 
 from easyrider.nats_config import seed_file
 from easyrider_cli import address
-from easyrider_cli.process import Child, end_all, wait_for
+from easyrider_cli.process import Child, end_all, how_it_ended, wait_for
 from easyrider_cli.readiness import is_ready
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import Servers, servers_up
@@ -56,8 +57,25 @@ class Stack:
         return [name for name in self.services() if not is_ready(self.folder.health(name))]
 
     def dead(self) -> list[str]:
-        """Processes that have ended."""
-        return [name for name, child in self.children.items() if not child.running()]
+        """Processes that have ended, the servers among them."""
+        servers = [name for name, server in self.servers.by_name.items() if not server.running]
+        return servers + [name for name, child in self.children.items() if not child.running()]
+
+    def last_of(self, name: str) -> str:
+        """A process that ended, with its id and what ended it."""
+        server = self.servers.by_name.get(name)
+        if server is not None:
+            return f"{name} (pid {server.pid}) {how_it_ended(server.exit_code)}"
+        child = self.children[name]
+        return f"{name} (pid {child.pid}) {how_it_ended(child.process.poll() if child.process else None)}"
+
+    def again(self, name: str) -> int:
+        """Start a process that ended, a server with its port and folder; its new id. Raises `ServerNotStarted`."""
+        server = self.servers.by_name.get(name)
+        if server is None:
+            return self.start(name).pid
+        server.start()
+        return server.pid
 
     def end(self) -> None:
         """End everything: nodes leave while the coordinator can still grant it, the twin goes last."""
@@ -85,12 +103,13 @@ def stack_up(
     extra: dict[str, dict[str, str]] | None = None,
     rules: dict[str, Any] | None = None,
     without: tuple[str, ...] = (),
+    orphaned: signal.Signals = signal.SIGTERM,
 ) -> Iterator[Stack]:
     """Every process started and every service ready; all ended on the way out.
 
     `say` is told each step. `extra` adds environment variables to processes by name, `rules` replaces parts of
     the rules document; processes whose names begin with a word of `without` are not started, they wait in
-    `Stack.spare`. Raises `ChildFailed`.
+    `Stack.spare`. `orphaned` is what they are sent should this process die. Raises `ChildFailed`.
     """
     native = library.folder()
     folder.world.write_text(dump(world))
@@ -98,6 +117,8 @@ def stack_up(
     folder.rules.write_text(yaml.safe_dump(document, sort_keys=False))
     with servers_up(folder, REGION, [node.id for node in world.nodes]) as running:
         every = _children(folder, world, running, native, extra or {})
+        for child in every.values():
+            child.orphaned = orphaned
         spare = {name: child for name, child in every.items() if without and name.startswith(without)}
         children = {name: child for name, child in every.items() if name not in spare}
         stack = Stack(folder, world, running, children, spare)

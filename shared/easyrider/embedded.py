@@ -62,6 +62,7 @@ class ServerProcess:
         self._scheme, self._path = scheme, path
         self._wanted_port = port
         self.port = port or free_port()
+        self.log_file = folder / f"{name}.log"  # what it prints; another place may be named before it starts
         self._process: subprocess.Popen[bytes] | None = None
         self.is_ours: Callable[[ServerProcess], bool] = lambda _server: False
 
@@ -83,9 +84,9 @@ class ServerProcess:
         return self._process is not None and self._process.poll() is None
 
     @property
-    def log_file(self) -> Path:
-        """What it printed."""
-        return self.folder / f"{self.name}.log"
+    def exit_code(self) -> int | None:
+        """Of the process that ended; below 0 the signal that killed it. None: it runs, or never ran."""
+        return None if self._process is None else self._process.poll()
 
     def start(self) -> None:
         """Start and wait until the listener says that it is ours. Raises `ServerNotStarted`."""
@@ -102,6 +103,7 @@ class ServerProcess:
                     preexec_fn=_end_with_parent,
                 )
             if self._answers():
+                self._wanted_port = self.port  # from now on others know it
                 return
             self.stop()
             if self._wanted_port is not None:

@@ -111,11 +111,34 @@ def test_children_end_with_the_process_that_started_them(tmp_path: Path) -> None
     parent.kill()
     parent.wait()
 
-    end_s = time.monotonic() + 10
+    await_end(pid)
+    parent.stdout.close()
+
+
+def test_a_frozen_child_ends_with_its_parent_where_that_is_asked_for(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from pathlib import Path; from easyrider_cli.process import Child\n"
+        f"c = Child('c', [sys.executable, '-c', {MEEK!r}], Path(sys.argv[1]), orphaned=signal.SIGKILL)\n"
+        "c.start(); c.signal(signal.SIGSTOP); print(c.pid, flush=True); import time; time.sleep(60)"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "c.log")], stdout=subprocess.PIPE, text=True
+    )
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+
+    parent.kill()
+    parent.wait()
+
+    await_end(pid)
+    parent.stdout.close()
+
+
+def await_end(pid: int, within_s: float = 10.0) -> None:
+    end_s = time.monotonic() + within_s
     while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
         assert time.monotonic() < end_s
         time.sleep(0.05)
-    parent.stdout.close()
 
 
 def test_a_child_that_ends_before_it_is_ready_is_told_with_its_last_words(tmp_path: Path) -> None:

@@ -65,7 +65,9 @@ def second(site: Site, name: str, **environ: str) -> Child:
         }
         command = [sys.executable, "-c", STOPS_ITSELF] if environ else first.command
         log = site.folder.log(name)
-        site.stack.children[name] = Child(name, command, log, {**first.environ, **own, **environ})
+        site.stack.children[name] = Child(
+            name, command, log, {**first.environ, **own, **environ}, orphaned=signal.SIGKILL
+        )
     return site.stack.start(name)
 
 

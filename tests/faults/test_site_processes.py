@@ -85,7 +85,13 @@ def test_a_killed_store_stops_nobody_who_leads_and_lets_nobody_start(site: Site,
         "EASYRIDER_POLICY_HEALTH_FILE": str(site.folder.health("policy-d")),
         "EASYRIDER_POLICY_INSTANCE": "policy-d",
     }
-    child = Child("policy-d", first.command, site.folder.log("policy-d"), {**first.environ, **other})
+    child = Child(
+        "policy-d",
+        first.command,
+        site.folder.log("policy-d"),
+        {**first.environ, **other},
+        orphaned=signal.SIGKILL,
+    )
     site.stack.children["policy-d"] = child
     child.start()
     lost_s, epoch = time.monotonic(), bus_epoch(bus)

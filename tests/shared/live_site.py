@@ -254,7 +254,14 @@ def site_up(
     ]
     other = {"nodes": nodes} | (rules or {})
     with stack_up(
-        folder, world, mode=mode, say=lambda _step: None, extra=extra, rules=other, without=without
+        folder,
+        world,
+        mode=mode,
+        say=lambda _step: None,
+        extra=extra,
+        rules=other,
+        without=without,
+        orphaned=signal.SIGKILL,  # a test that is interrupted may leave one frozen
     ) as stack:
         if keep_aside is not None:
             keep_aside.update(stack.spare | stack.children)

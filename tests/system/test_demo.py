@@ -1,5 +1,6 @@
 """The demonstration as an ordinary user starts it, judged by its own figures and by what it leaves behind."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -34,7 +35,17 @@ def ordinary(home: Path) -> tuple[list[str], dict[str, str], int]:
         return [], environ, os.geteuid()
     os.chown(home, UID, UID)
     caps = ("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search")
-    words = ["setpriv", "--reuid", str(UID), "--regid", str(UID), "--clear-groups", *caps]
+    words = [
+        "setpriv",
+        "--pdeathsig",
+        "TERM",
+        "--reuid",
+        str(UID),
+        "--regid",
+        str(UID),
+        "--clear-groups",
+        *caps,
+    ]
     return words, environ, UID
 
 
@@ -71,13 +82,26 @@ def same(pid: int, command: str) -> bool:
         return False
 
 
+def end_with_the_tests() -> None:
+    """Should they be killed, the demonstration is told to end; a change of user forgets it and says it again."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+
+
 def start(home: Path, *arguments: str) -> Watched:
     words, environ, _ = ordinary(home)
     command = [*words, str(Path(sys.executable).parent / "easyrider"), "demo", *arguments]
     with (home / "stderr").open("w") as errors, (home / "stdout").open("w") as output:
-        return Watched(
-            subprocess.Popen(command, cwd=home, env=environ, text=True, stdout=output, stderr=errors)
+        process = subprocess.Popen(
+            command,
+            cwd=home,
+            env=environ,
+            text=True,
+            stdout=output,
+            stderr=errors,
+            preexec_fn=end_with_the_tests,
         )
+    return Watched(process)
 
 
 def wait(watched: Watched, within_s: float) -> int:

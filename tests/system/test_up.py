@@ -1,7 +1,9 @@
 """The stack kept up: found by the other commands of the front door, watched, given back, ended."""
 
+import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,7 +29,9 @@ class Up:
         self.environ["XDG_RUNTIME_DIR"] = str(runtime)
         self.log = runtime / "up.log"
         with self.log.open("w") as log:
-            self.process = subprocess.Popen([EASYRIDER, "up"], env=self.environ, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [EASYRIDER, "up"], env=self.environ, stdout=log, stderr=log, preexec_fn=end_with_the_tests
+            )
 
     def run(self, *words: str, within_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
         command = [EASYRIDER, *words]
@@ -47,12 +51,30 @@ class Up:
             time.sleep(0.2)
         return found
 
+    def pid_of(self, word: str) -> int:
+        """The process of the stack whose command line holds this word."""
+        found = []
+        for pid in self.descendants():
+            try:
+                command = Path(f"/proc/{pid}/cmdline").read_text()
+            except OSError:
+                continue  # it ended meanwhile
+            found += [pid] if word in command else []
+        assert len(found) == 1, (word, found)
+        return found[0]
+
     def descendants(self) -> list[int]:
         return [
             int(place.name)
             for place in Path("/proc").glob("[0-9]*")
             if f"\0XDG_RUNTIME_DIR={self.environ['XDG_RUNTIME_DIR']}\0".encode() in b"\0" + environ_of(place)
         ]
+
+
+def end_with_the_tests() -> None:
+    """Should they be killed, the stack is told to end."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 
 
 def environ_of(place: Path) -> bytes:
@@ -114,6 +136,25 @@ def test_a_second_stack_in_the_same_place_is_refused(up: Up) -> None:
     assert second.returncode == 2
     assert "a stack is up there" in second.stderr.splitlines()[-1]
     assert up.process.poll() is None
+
+
+def test_what_dies_is_started_again_and_the_stack_goes_on(up: Up) -> None:
+    before = up.plan()
+    killed = {
+        "policy": up.pid_of("easyrider_policy\0"),
+        **{name: int(pid) for name, pid in re.findall(r"([a-z]+-server), pid (\d+)", up.log.read_text())},
+    }
+    assert len(killed) == 3
+
+    for pid in killed.values():
+        os.kill(pid, signal.SIGKILL)
+
+    for name, pid in killed.items():
+        told = f"{name} (pid {pid}) was killed by SIGKILL; started again as pid "
+        up.until(lambda told=told: told in up.log.read_text(), 20, told)
+        assert up.log.read_text().count(f"{name} (pid ") == 1
+    after = up.until(lambda: found if (found := up.plan())["leading"] else None, 30, "a leading plan")
+    assert after["epoch"] > before["epoch"]
 
 
 def test_restore_gives_back_what_was_found(up: Up) -> None:
