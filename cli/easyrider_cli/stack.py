@@ -246,7 +246,7 @@ def _forecaster(folder: RunFolder, running: Servers) -> Child:
 
 def _bridge(folder: RunFolder, running: Servers) -> Child:
     settings = _settings(
-        "BRIDGE",
+        "INFRA_BRIDGE",
         region=REGION,
         meters_file=folder.twin / "meters.yaml",
         health_file=folder.health("infra-bridge"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from easyrider.errors import BadConfig
+from easyrider.prefixes import strays
 
 MISSING = dataclasses.MISSING
 C = TypeVar("C")
@@ -34,13 +35,15 @@ def setting(default: Any = MISSING, *, help: str, ge: float | None = None, le: f
 def from_env(config_type: type[C], environ: Mapping[str, str], prefix: str) -> C:
     """The settings found under `prefix`. Raises one `BadConfig` that names every fault.
 
-    A variable that begins with `prefix` and names no setting is a fault, so that a misspelling is not a default.
+    A variable that begins with `prefix` and names no setting is a fault, so that a misspelling is not a default; so
+    is one of ours that begins with the prefix of no program.
     """
     fields = {prefix + f.name.upper(): f for f in dataclasses.fields(_record(config_type))}
     hints = get_type_hints(config_type)
     faults = [
         _unknown(name, fields) for name in sorted(environ) if name.startswith(prefix) and name not in fields
     ]
+    faults += strays(environ, prefix, fields)
     values: dict[str, Any] = {}
     for name, field in fields.items():
         if name not in environ:

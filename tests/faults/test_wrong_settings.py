@@ -42,7 +42,7 @@ def started(package: str, **environ: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("service", MISSING)
 def test_every_fault_of_the_settings_is_named_in_one_message(service: str):
-    prefix = f"EASYRIDER_{'BRIDGE' if service == 'infra_bridge' else service.upper()}_"
+    prefix = f"EASYRIDER_{service.upper()}_"
     wrong = {f"{prefix}LOG_LEVEL": "loud", f"{prefix}LOG_FORMAT": "verse", f"{prefix}COLOUR": "red"}
 
     ended = started(f"easyrider_{service}", **wrong)

@@ -82,7 +82,9 @@ async def bridge(nats, folder: Path, *entries: dict, **settings: str):
         "health_file": str(folder / "health"),
         **settings,
     }
-    environment = os.environ | {f"EASYRIDER_BRIDGE_{name.upper()}": value for name, value in names.items()}
+    environment = os.environ | {
+        f"EASYRIDER_INFRA_BRIDGE_{name.upper()}": value for name, value in names.items()
+    }
     ear = Ear()
     plain = await nats_client.connect(nats.url)
 
@@ -246,7 +248,9 @@ async def test_only_reads_reach_a_meter(nats, tmp_path):
 
 
 def run_once(**settings: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {f"EASYRIDER_BRIDGE_{name.upper()}": value for name, value in settings.items()}
+    environment = os.environ | {
+        f"EASYRIDER_INFRA_BRIDGE_{name.upper()}": value for name, value in settings.items()
+    }
     return subprocess.run(
         [sys.executable, "-m", "easyrider_infra_bridge"],
         env=environment,

@@ -1,5 +1,6 @@
 """Settings: right all at once, or wrong all at once."""
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -8,6 +9,7 @@ import pytest
 
 from easyrider.config import describe, from_env, setting
 from easyrider.errors import BadConfig
+from easyrider.prefixes import SERVICES
 
 PREFIX = "EASYRIDER_TEST_"
 
@@ -91,9 +93,31 @@ def test_a_number_out_of_range_is_refused_with_the_range(text: str) -> None:
 
 
 def test_variables_under_another_prefix_do_not_matter() -> None:
-    environ = {f"{PREFIX}NODE": "n1", "EASYRIDER_OTHER_COUNT": "x", "PATH": "/bin"}
+    others = ("EASYRIDER_POLICY_COUNT", "EASYRIDER_INFRA_BRIDGE_X", "EASYRIDER_TWIN_STATE", "EASYRIDER_RUN")
+    environ = {f"{PREFIX}NODE": "n1", "PATH": "/bin", **dict.fromkeys(others, "x")}
 
     assert from_env(Config, environ, PREFIX) == Config(node="n1")
+
+
+def test_a_variable_of_ours_under_the_prefix_of_no_program_is_a_fault_that_names_the_right_one() -> None:
+    environ = {f"{PREFIX}NODE": "n1", "EASYRIDER_TSET_COUNT": "4", "EASYRIDER_BRIGDE_COLOUR": "red"}
+
+    with pytest.raises(BadConfig) as caught:
+        from_env(Config, environ, PREFIX)
+
+    assert caught.value.faults == [
+        f"EASYRIDER_BRIGDE_COLOUR belongs to no service (settings of this one begin with {PREFIX})",
+        f"EASYRIDER_TSET_COUNT belongs to no service (did you mean {PREFIX}COUNT? "
+        f"settings of this one begin with {PREFIX})",
+    ]
+
+
+def test_every_service_of_the_house_has_its_prefix_known() -> None:
+    packages = ("telemetry", "forecaster", "policy", "actuator", "infra_bridge")
+    modules = [importlib.import_module(f"easyrider_{package}.config") for package in packages]
+    modules.append(importlib.import_module("easyrider_guardian.settings"))
+
+    assert {module.PREFIX for module in modules} == set(SERVICES)
 
 
 def test_the_table_lists_every_setting_with_type_default_range_and_meaning() -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from easyrider.config import setting
 
-PREFIX = "EASYRIDER_BRIDGE_"
+PREFIX = "EASYRIDER_INFRA_BRIDGE_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
