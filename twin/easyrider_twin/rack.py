@@ -31,7 +31,10 @@ from easyrider_twin.world import (
 MODULES = 5
 OVERLOAD = 1.3
 TARGET_SHARE = 0.8
-"""Continuous share of a rating: the target of the UPS, and the whole of the PDU."""
+"""Continuous share of a rating: the target of the UPS."""
+LOOSER = 1.05
+"""The PDU below is a little larger than what the UPS above it may carry for long, as distribution usually is. Its hard
+limit is its target, so that whatever could be drawn below it binds, not only what is."""
 LEFT = (MODULES - 1) / MODULES
 WINDOW_S = 60.0
 EARLIEST, LATEST = 0.30, 0.50
@@ -63,8 +66,8 @@ def demo_world(
 ) -> World:
     """Two nodes on recorded whole 8-GPU nodes, two on one synthetic 16-GPU job; UPS `ups`, PDU `pdu` below.
 
-    `traces` is a folder of recordings (default: the shipped ones). Both limits of the PDU are the UPS's
-    target, its hard limit is its rating. Raises `ValueError` for a run under 120 s (no
+    `traces` is a folder of recordings (default: the shipped ones). The UPS's hard limit is its
+    rating; both limits of the PDU are 1.05 of the UPS's target. Raises `ValueError` for a run under 120 s (no
     minute fits), `BadRecording` for a folder without recordings, `DoesNotTrip`.
     """
     if seconds < WINDOW_S / LATEST:
@@ -152,11 +155,12 @@ def _carried_s(lasting: Outcome, free: Outcome, begin_s: float, rating_w: float)
 def _sized(world: World, rating_w: float, failure: ModuleFailure) -> World:
     ups, pdu = world.domains
     target_w = TARGET_SHARE * rating_w
+    pdu_w = LOOSER * target_w
     return msgspec.structs.replace(
         world,
         domains=(
             msgspec.structs.replace(ups, rating_w=rating_w, hard_limit_w=rating_w, target_w=target_w),
-            msgspec.structs.replace(pdu, rating_w=target_w, hard_limit_w=target_w, target_w=target_w),
+            msgspec.structs.replace(pdu, rating_w=pdu_w, hard_limit_w=pdu_w, target_w=pdu_w),
         ),
         failures=(failure,),
     )
