@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -12,22 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from easyrider import log, subjects
-from easyrider.bus import Bus
+from easyrider.bus import Bus, BusDown, BusRefused, BusShut
 from easyrider.errors import EasyRiderError
-from easyrider.messages import Plan
-from easyrider_cli import address
+from easyrider.messages import Leaving, NodeState, Plan
+from easyrider_cli import address, listening
+from easyrider_cli.rundir import RunFolder
 
 _CONNECT_S, _FIRST_S, _REDRAW_S = 5.0, 15.0, 1.0
-
-
-class NoPlan(EasyRiderError):
-    """The bus answers, but no coordinator says a plan there."""
-
-    def __init__(self, url: str, region: str, waited_s: float) -> None:
-        self.url, self.region = url, region
-        super().__init__(
-            f"no plan for region {region} in {waited_s:.0f} s on {log.blot(url)}: is its coordinator up?"
-        )
 
 
 class Show:
@@ -75,17 +67,49 @@ def follow(
     as_json: bool,
     count: int | None,
 ) -> None:
-    """Show plans until Ctrl-C or `count` of them. Raises `NoStack`, `BusDown`, `BusRefused`, `NoPlan`."""
+    """Show plans until Ctrl-C or `count` of them. Raises `NoStack`, `BusRefused`, and the errors of `listening`."""
     log.configure("easyrider", level="error", form="console")
+    region = None if region is None else listening.checked_region(region)
+    health: Path | None = None
     if nats_url is None:
         known = address.read(run)
         nats_url, seed_file = known.nats_url, seed_file or Path(known.watcher_seed)
         region = region or known.region
+        health = RunFolder(run).health("policy")
+    where = Where(
+        nats_url, None if seed_file is None else listening.checked_seed(seed_file), region or "local", health
+    )
     with Show(Console(), as_json) as show:
-        asyncio.run(_listen(nats_url, seed_file, region or "local", show, count))
+        try:
+            asyncio.run(_listen(where, show, count))
+        except BusShut as fault:
+            raise listening.NotLetIn(nats_url, seed_file) from fault
+        except BusDown as fault:
+            raise listening.NoBus(nats_url, _CONNECT_S) from fault
 
 
-async def _listen(url: str, seed_file: Path | None, region: str, show: Show, count: int | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which bus, whose key, which region; and where a coordinator of this machine says whether it leads."""
+
+    url: str
+    seed_file: Path | None
+    region: str
+    health: Path | None
+
+    def why_no_plan(self, nodes: set[str] | None) -> EasyRiderError:
+        """What is wrong where these nodes spoke and no plan was said; None: we may not hear them."""
+        if nodes is None:
+            return listening.NoPlan(self.region, self.url, _FIRST_S)
+        if nodes:
+            return listening.NobodyLeads(self.region, nodes, _FIRST_S)
+        leads = self.health is not None and listening.leads(self.health)
+        return listening.NoNodeHeard(self.region, self.url, _FIRST_S, leads)
+
+
+async def _listen(where: Where, show: Show, count: int | None) -> None:
+    nodes: set[str] = set()
+    hears_nodes = True
     done = asyncio.Event()
 
     def on_plan(plan: Plan, _arrival: object) -> None:
@@ -94,8 +118,17 @@ async def _listen(url: str, seed_file: Path | None, region: str, show: Show, cou
         if count is not None and show.plans >= count:
             done.set()
 
-    async with Bus.connect(url, name=address.WATCHER, seed_file=seed_file, wait_s=_CONNECT_S) as bus:
-        await bus.subscribe(subjects.plan(region), (Plan,), on_plan)
+    def on_state(state: NodeState | Leaving, _arrival: object) -> None:
+        nodes.add(state.node)
+
+    async with Bus.connect(
+        where.url, name=address.WATCHER, seed_file=where.seed_file, wait_s=_CONNECT_S
+    ) as bus:
+        await bus.subscribe(subjects.plan(where.region), (Plan,), on_plan)
+        try:
+            await bus.subscribe(subjects.states_in(where.region), (NodeState, Leaving), on_state)
+        except BusRefused:
+            hears_nodes = False  # not every user who may hear plans may hear nodes
         began_s = time.monotonic()
         while not done.is_set():
             try:
@@ -103,7 +136,7 @@ async def _listen(url: str, seed_file: Path | None, region: str, show: Show, cou
             except TimeoutError:
                 show.age()
             if show.plans == 0 and time.monotonic() - began_s > _FIRST_S:
-                raise NoPlan(url, region, _FIRST_S)
+                raise where.why_no_plan(nodes if hears_nodes else None)
 
 
 def picture(plan: Plan, age_s: float) -> Group:

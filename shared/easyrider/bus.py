@@ -20,11 +20,30 @@ from nats.aio.msg import Msg
 
 from easyrider import cloudevents, log, metrics, subjects, wire
 from easyrider.backlog import Backlog
-from easyrider.bus_port import Arrival, BusClosed, BusDown, BusPort, BusRefused, EventNotKept, Handler
+from easyrider.bus_port import (
+    Arrival,
+    BusClosed,
+    BusDown,
+    BusPort,
+    BusRefused,
+    BusShut,
+    EventNotKept,
+    Handler,
+)
 from easyrider.delivery import Delivery, dropped
 from easyrider.messages import Message
 
-__all__ = ["Arrival", "Bus", "BusClosed", "BusDown", "BusPort", "BusRefused", "EventNotKept", "Handler"]
+__all__ = [
+    "Arrival",
+    "Bus",
+    "BusClosed",
+    "BusDown",
+    "BusPort",
+    "BusRefused",
+    "BusShut",
+    "EventNotKept",
+    "Handler",
+]
 
 _PING_S = 2
 _PROBE_S = 5.0
@@ -62,6 +81,7 @@ class Bus:
         self._refusals: list[str] = []
         self._probes: dict[bytes, asyncio.Future[None]] = {}
         self._probe_subject = ""
+        self._turned_away = ""
         self._leaving = False
         self._given_up = False
         self._owner: asyncio.Task[Any] | None = None
@@ -77,7 +97,7 @@ class Bus:
         buffered: bool = True,
         wait_s: float | None = None,
     ) -> AsyncIterator["Bus"]:
-        """A connected bus, closed on leaving; waits for the server for ever, or `wait_s` (then `BusDown`).
+        """A connected bus, closed on leaving; waits for the server for ever, or `wait_s` (then `BusDown`, `BusShut`).
 
         The inbox is `_INBOX_<user>`: the stem of `seed_file`, else `name` up to its first dot. `buffered=False`
         (commands): what the link had not taken when it broke is thrown away, never sent late.
@@ -90,7 +110,9 @@ class Bus:
                 await bus._open(url, user, seed_file)
         except TimeoutError:
             await bus._client.close()
-            raise BusDown(url, f"no server answered within {wait_s} s") from None
+            if bus._turned_away:
+                raise BusShut(log.blot(url), bus._turned_away) from None
+            raise BusDown(log.blot(url), f"no server answered within {wait_s} s") from None
         bus._owner = asyncio.current_task()
         try:
             yield bus
@@ -250,6 +272,8 @@ class Bus:
                 "messages dropped, we are too slow", subject=fault.subject
             )
         else:
+            if isinstance(fault, nats.errors.Error) and "authorization violation" in text.lower():
+                self._turned_away = text  # the library tries again for ever
             log.bounded(self._log, f"error {type(fault).__name__}", 10.0).warning(
                 "bus error", why=log.blot(text)
             )

@@ -18,6 +18,10 @@ class BusDown(EasyRiderError):
         super().__init__(f"nothing sent on {subject}: {why}")
 
 
+class BusShut(BusDown):
+    """The server is there, and lets no user with this key in; whoever waits for ever tries again."""
+
+
 class BusRefused(EasyRiderError):
     """The server does not allow this user what it asked for."""
 
