@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from easyrider import log
 from easyrider_cli.__main__ import main
 
 EASYRIDER = str(Path(sys.executable).parent / "easyrider")
@@ -23,6 +24,8 @@ def said(
 ) -> Iterator[Said]:
     """Runs a command line in an empty folder: its exit code and its lines on stderr."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    monkeypatch.setattr(log, "configure", lambda *_, **__: None)  # it would keep this test's stderr for others
 
     def run(*arguments: str) -> tuple[int, list[str]]:
         monkeypatch.chdir(tmp_path)
@@ -53,6 +56,10 @@ def said(
         (("demo", "--fast"), "--fast"),
         (("up", "--mode", "try"), "'try' is not one of"),
         (("plan", "--run", "nowhere"), "no stack is up"),
+        (("plan", "--region", "a.b"), "--region: 'a.b' cannot stand in a subject"),
+        (("plan", "--nats-url", "nats://127.0.0.1:9", "--seed-file", "none.nk"), "none.nk: No such file"),
+        (("plan", "--nats-url", "nats://127.0.0.1:9", "--seed-file", "full/thesis.tex"), "no nkey seed"),
+        (("twin", "exec", "--run", "nowhere", "--", "true"), "no stack is up in nowhere"),
         (("restore", "--run", "nowhere"), "no guardian listens"),
         (("check", "nowhere.yaml"), "No such file"),
         (("fly",), "No such command"),

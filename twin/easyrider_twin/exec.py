@@ -33,6 +33,16 @@ class NoSuchNode(EasyRiderError):
         super().__init__(f"no node {node!r} in {run_dir}: {what}")
 
 
+class NoStackMoves(EasyRiderError):
+    """A run folder was named, but no stack moves there; the command was not started."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir = run_dir
+        super().__init__(
+            f"no stack is up in {run_dir}; without --run and EASYRIDER_RUN a node is started for the command"
+        )
+
+
 class NodeNotStarted(EasyRiderError):
     """The node for the command did not come up; the command was not started."""
 
@@ -41,13 +51,15 @@ def run(command: list[str], *, node: str | None = None, run_dir: Path | None = N
     """The exit status of `command`, run with the simulated library in place of NVIDIA's.
 
     127 if there is no such command, 128 + n if signal n ended it.
-    Raises `NoSuchNode`, `NodeNotStarted` or `library.LibraryNotBuilt`.
+    Raises `NoStackMoves`, `NoSuchNode`, `NodeNotStarted` or `library.LibraryNotBuilt`.
     """
     native = library.folder()
     where = run_dir or default_run_dir()
     moving = running_nodes(where)
     if node is not None and node not in moving:
         raise NoSuchNode(node, where, sorted(moving))
+    if not moving and (run_dir is not None or os.environ.get("EASYRIDER_RUN")):
+        raise NoStackMoves(where)
     if moving:
         chosen = node or min(moving)
         return _spawn(command, environment(moving[chosen], native))

@@ -33,7 +33,7 @@ def create(path: Path) -> StateFile:
     for index in range(GPUS):
         gpus["uuid"][index] = f"GPU-5ead0a10-0000-4000-8000-{index:012x}".encode()
         gpus["pci_bus_id"][index] = f"00000000:{0x18 + 0x10 * index:02X}:00.0".encode()
-    gpus["name"] = b"NVIDIA H100 80GB HBM3"
+    gpus["name"] = b"NVIDIA H100 80GB HBM3 (simulated)"
     gpus["min_mw"], gpus["max_mw"], gpus["default_mw"] = FLOOR_W * 1e3, RATING_W * 1e3, RATING_W * 1e3
     gpus["requested_mw"] = gpus["enforced_mw"] = gpus["default_mw"]
     gpus["capabilities"] = 1 | 2 | 4 | 8
