@@ -13,7 +13,7 @@ from easyrider_cli.documents import write_json
 from easyrider_cli.moments import moment
 from easyrider_cli.progress import Progress
 from easyrider_cli.report import as_json, table
-from easyrider_cli.rundir import RunFolder, temporary_root
+from easyrider_cli.rundir import RunFolder
 
 
 def show(
@@ -37,16 +37,18 @@ def show(
         passed = f"{time.monotonic() - began_s:5.0f} s"
         console.print(f"[dim]{passed}[/dim]  {step}", highlight=False, soft_wrap=True)
 
+    preflight.length(seconds)
+    preflight.light_traces(traces)
     if json_file is not None:
         preflight.writable_file("--json", json_file)
     pictures = _pictures_folder(out, console)
     preflight.compiled()
-    say("sizing the rack from its own uncontrolled run, in virtual time")
-    world = preflight.sized_world(seed, seconds, traces)
-    for note in world.notes:
-        say(note)
-    folder = RunFolder.fresh(run or temporary_root())
+    folder = preflight.run_folder(run)
     try:
+        say("sizing the rack from its own uncontrolled run, in virtual time")
+        world = preflight.sized_world(seed, seconds, traces)
+        for note in world.notes:
+            say(note)
         with Progress(console) as progress:
 
             def watch(sample: dict[str, Any], counts: dict[str, int]) -> None:
@@ -57,6 +59,9 @@ def show(
     except (KeyboardInterrupt, SystemExit):
         _remove(folder, run)
         console.print("stopped; nothing is left running")
+        raise
+    except preflight.CannotShow:
+        _remove(folder, run)
         raise
     except BaseException:
         console.print(f"what the processes wrote is in {folder.root}", soft_wrap=True, highlight=False)

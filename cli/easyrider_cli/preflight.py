@@ -1,30 +1,69 @@
 """What would spoil a demonstration, looked for before anything is started."""
 
+import gzip
 import math
 import os
 import zlib
 from pathlib import Path
 
 from easyrider.errors import EasyRiderError
-from easyrider_twin import library
+from easyrider_cli.rundir import RunFolder, RunFolderRefused, RunFolderTooLong, temporary_root
+from easyrider_twin import library, recordings
 from easyrider_twin.rack import DoesNotTrip, demo_world
 from easyrider_twin.recordings import BadRecording
 from easyrider_twin.world import BadWorld, World
 
-LONGEST_S = 3600.0
-"""The twin keeps an hour of power; a longer run would be judged by its last hour alone."""
+SHORTEST_S, LONGEST_S = 120.0, 3600.0
+"""A module fails and works again within the shortest. The twin keeps an hour of power, so that a longer run
+would be judged by its last hour alone."""
+LARGEST_BYTES, MOST_ROWS = 64_000_000, 2_000_000
+"""Of recordings: all of a folder unpacked, and the rows of one."""
+_CHUNK = 1 << 20
 
 
 class CannotShow(EasyRiderError):
     """The demonstration was not started; the message says what to change."""
 
 
-def sized_world(seed: int, seconds: float, traces: Path | None) -> World:
-    """The rack of this seed. Raises `CannotShow` for recordings, a length or a seed that show nothing."""
-    if not (math.isfinite(seconds) and seconds <= LONGEST_S):
-        raise CannotShow(f"--seconds {seconds:g}: from 120 to {LONGEST_S:.0f}")
-    if traces is not None and not traces.is_dir():
+def length(seconds: float) -> None:
+    """Nothing if a run can be so long. Raises `CannotShow`."""
+    if not (math.isfinite(seconds) and SHORTEST_S <= seconds <= LONGEST_S):
+        raise CannotShow(f"--seconds {seconds:g}: from {SHORTEST_S:.0f} to {LONGEST_S:.0f}")
+
+
+def light_traces(traces: Path | None) -> None:
+    """Nothing if the recordings of this folder can be held. Raises `CannotShow`; what they hold is not judged."""
+    if traces is None:
+        return
+    if not traces.is_dir():
         raise CannotShow(f"--traces {traces}: no such folder")
+    total = 0
+    for name in recordings.names(traces):
+        file, rows = traces / f"{name}.csv.gz", 0
+        try:
+            with gzip.open(file, "rb") as unpacked:
+                while chunk := unpacked.read(_CHUNK):
+                    total, rows = total + len(chunk), rows + chunk.count(b"\n")
+                    if rows > MOST_ROWS:
+                        raise CannotShow(f"--traces {traces}: {file.name} has more than {MOST_ROWS} rows")
+                    if total > LARGEST_BYTES:
+                        raise CannotShow(
+                            f"--traces {traces}: more than {LARGEST_BYTES / 1e6:.0f} MB unpacked, {file.name} included"
+                        )
+        except (OSError, EOFError, zlib.error):
+            continue  # whoever reads it says what is wrong with it
+
+
+def run_folder(run: Path | None) -> RunFolder:
+    """The run folder, held; a temporary one by default. Raises `CannotShow`."""
+    try:
+        return RunFolder.fresh(run or temporary_root())
+    except (RunFolderRefused, RunFolderTooLong) as fault:
+        raise CannotShow(f"--run {run}: {fault}") from fault
+
+
+def sized_world(seed: int, seconds: float, traces: Path | None) -> World:
+    """The rack of this seed. Raises `CannotShow` for recordings or a seed that show nothing."""
     try:
         return demo_world(seed, seconds, traces)
     except DoesNotTrip as fault:

@@ -21,6 +21,7 @@ _LOOK_S = 0.25
 
 def keep_up(seed: int, mode: str, traces: Path | None, run: Path | None, console: Console) -> None:
     """Every service on a simulated rack; one that dies is started again. Raises `NotKeptUp`."""
+    preflight.light_traces(traces)
     preflight.compiled()
     world = preflight.sized_world(seed, _DEMO_S, traces)
     folder = RunFolder.fresh(run or default_root())

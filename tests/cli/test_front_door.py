@@ -25,7 +25,8 @@ def said(
     """Runs a command line in an empty folder: its exit code and its lines on stderr."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
-    monkeypatch.setattr(log, "configure", lambda *_, **__: None)  # it would keep this test's stderr for others
+    # it would keep this test's stderr for others
+    monkeypatch.setattr(log, "configure", lambda *_, **__: None)
 
     def run(*arguments: str) -> tuple[int, list[str]]:
         monkeypatch.chdir(tmp_path)
@@ -41,8 +42,8 @@ def said(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("demo", "--seconds", "10"), "10.0 s is too short: the failure needs 120 s"),
-        (("demo", "--seconds", "nan"), "from 120 to 3600"),
+        (("demo", "--seconds", "10"), "--seconds 10: from 120 to 3600"),
+        (("demo", "--seconds", "nan"), "--seconds nan: from 120 to 3600"),
         (("demo", "--seconds", "1e9"), "from 120 to 3600"),
         (("demo", "--seconds", "soon"), "--seconds"),
         (("demo", "--seed", "-1"), "--seed"),
@@ -51,6 +52,7 @@ def said(
         (("demo", "--json", "no/where/r.json"), "there is no folder"),
         (("demo", "--json", "."), "it is a folder"),
         (("demo", "--out", "/proc/nowhere"), "--out"),
+        (("demo", "--run", "full"), "--run full:"),
         (("demo", "--run", "full"), "holds files that no stack wrote"),
         (("demo", "--run", "/" + 100 * "x"), "too long for sockets"),
         (("demo", "--fast"), "--fast"),
@@ -78,6 +80,7 @@ def test_a_fault_is_told_in_one_line_with_exit_code_2(
     assert lines[-1].startswith("easyrider: ")
     assert words in lines[-1]
     assert (tmp_path / "full" / "thesis.tex").exists()
+    assert not any("sizing" in line for line in lines) or "recording" in words
 
 
 WHOLE = gzip.compress(b"t_s,gpu,power_w\n" + b"".join(b"%d,0,600\n" % second for second in range(999)))
@@ -104,6 +107,27 @@ def test_a_recording_that_cannot_be_read_is_refused_by_name(
     assert code == 2
     assert lines[-1].startswith("easyrider: ")
     assert str(tmp_path) in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "row", "words"),
+    [
+        (2_100_000, b"1,0,6\n", "more than 2000000 rows"),
+        (70, b"1,0,600" + 1_000_000 * b"0" + b"\n", "64 MB unpacked"),
+    ],
+    ids=["rows", "bytes"],
+)
+def test_recordings_that_would_fill_the_memory_are_refused_before_anything_is_sized(
+    tmp_path: Path, said: Said, rows: int, row: bytes, words: str
+) -> None:
+    (tmp_path / "job.csv.gz").write_bytes(gzip.compress(b"t_s,gpu,power_w\n" + rows * row, 1))
+
+    code, lines = said("demo", "--traces", str(tmp_path))
+
+    assert code == 2
+    assert lines[-1].startswith(f"easyrider: --traces {tmp_path}: ")
+    assert words in lines[-1]
+    assert not any("sizing" in line for line in lines)
 
 
 def test_without_a_compiler_there_is_one_line_of_advice(

@@ -27,7 +27,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "configure", lambda *_, **__: None)  # it would keep this test's stderr for others
+    # it would keep this test's stderr for others
+    monkeypatch.setattr(log, "configure", lambda *_, **__: None)
     monkeypatch.setattr(plan_command, "_CONNECT_S", 1.5)
     monkeypatch.setattr(plan_command, "_FIRST_S", 1.5)
     monkeypatch.setattr(plan_command, "_REDRAW_S", 0.1)
