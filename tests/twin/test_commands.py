@@ -69,3 +69,12 @@ def test_the_world_of_the_documentation_is_a_world(
 
     assert main(["simulate", str(tmp_path / "lab.yaml"), "--seconds", "20"]) == 0
     assert "nothing opened" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("watts", ["nan", "inf", "-5", "0"])
+def test_a_cap_that_is_no_limit_is_refused(capsys: pytest.CaptureFixture[str], watts: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["simulate", "rack.yaml", f"--cap-w={watts}"])
+
+    assert ended.value.code == 2
+    assert f"{watts} is no number of watts above 0" in capsys.readouterr().err

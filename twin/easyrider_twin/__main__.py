@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _watts(text: str) -> float:
+    """A number of watts above 0. Raises what argparse takes for a fault."""
+    watts = float(text)
+    if not 0 < watts < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no number of watts above 0")
+    return watts
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="easyrider_twin", description="The physical world in software.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -44,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     virtual.add_argument("world", type=Path)
     virtual.add_argument("--seconds", type=float, default=150.0)
     limit = virtual.add_mutually_exclusive_group()
-    limit.add_argument("--cap-w", type=float, help="one equal cap for every GPU")
+    limit.add_argument("--cap-w", type=_watts, help="one equal cap for every GPU")
     limit.add_argument("--static", action="store_true", help="the equal cap that meets the UPS's target")
     virtual.add_argument("--json", action="store_true", help="everything, for programs, instead of a table")
     worlds = commands.add_parser("worlds", help="print the demonstration rack as a world")
