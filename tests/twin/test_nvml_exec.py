@@ -24,8 +24,9 @@ print(json.dumps({"uuids": [pynvml.nvmlDeviceGetUUID(gpu) for gpu in gpus],
 
 @pytest.fixture
 def run_dir(tmp_path, monkeypatch):
-    monkeypatch.setenv("EASYRIDER_RUN", str(tmp_path / "run"))
-    return tmp_path / "run"
+    monkeypatch.delenv("EASYRIDER_RUN", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path / f"easyrider-{os.getuid()}" / "current"
 
 
 def stack_node(run_dir, name, mw):
@@ -62,6 +63,18 @@ def test_a_node_that_is_not_there_is_refused_with_those_that_are(run_dir):
 
     with pytest.raises(twin_exec.NoSuchNode, match="node-a"):
         twin_exec.run(["true"], node="node-z")
+
+
+@pytest.mark.parametrize("by", ["--run", "EASYRIDER_RUN"])
+def test_where_a_stack_was_named_and_none_moves_the_command_is_not_started(tmp_path, monkeypatch, by):
+    named = tmp_path / "named"
+    if by == "EASYRIDER_RUN":
+        monkeypatch.setenv(by, str(named))
+
+    with pytest.raises(twin_exec.NoStackMoves, match=f"no stack is up in {named}"):
+        twin_exec.run(["touch", str(tmp_path / "ran")], run_dir=named if by == "--run" else None)
+
+    assert not (tmp_path / "ran").exists()
 
 
 def test_the_file_of_a_stack_that_is_gone_is_not_used(run_dir, capfd):
