@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -24,9 +24,19 @@ _TRUTH = {
 }
 
 
-def setting(default: Any = MISSING, *, help: str, ge: float | None = None, le: float | None = None) -> Any:
-    """One field of a settings record: what it means, and the range its number must lie in."""
-    metadata = {"help": help, "ge": ge, "le": le}
+def setting(
+    default: Any = MISSING,
+    *,
+    help: str,
+    ge: float | None = None,
+    le: float | None = None,
+    fit: Callable[[Any], None] | None = None,
+) -> Any:
+    """One field of a settings record: what it means, the range its number must lie in, what its text must fit.
+
+    `fit` raises `ValueError` (see `easyrider.setting_checks`); it is asked of a default too, not of an empty setting.
+    """
+    metadata = {"help": help, "ge": ge, "le": le, "fit": fit}
     if default is MISSING:
         return dataclasses.field(metadata=metadata, kw_only=True)
     return dataclasses.field(default=default, metadata=metadata, kw_only=True)
@@ -46,13 +56,13 @@ def from_env(config_type: type[C], environ: Mapping[str, str], prefix: str) -> C
     faults += strays(environ, prefix, fields)
     values: dict[str, Any] = {}
     for name, field in fields.items():
-        if name not in environ:
-            if field.default is MISSING and field.default_factory is MISSING:
-                faults.append(f"{name} is missing ({_help(field)})")
+        if name not in environ and field.default is MISSING and field.default_factory is MISSING:
+            faults.append(f"{name} is missing ({_help(field)})")
             continue
         try:
-            value = _convert(environ[name], hints[field.name])
+            value = _convert(environ[name], hints[field.name]) if name in environ else _default(field)
             _check_range(value, field)
+            _check_fit(value, field)
         except ValueError as fault:
             faults.append(f"{name} {fault}")
         else:
@@ -163,6 +173,16 @@ def _check_range(value: Any, field: Any) -> None:
             continue
         if (low is not None and part < low) or (high is not None and part > high):
             raise ValueError(f"is {part:g}, outside {_range(field)}")
+
+
+def _check_fit(value: Any, field: Any) -> None:
+    fit = field.metadata.get("fit")
+    if fit is not None and value is not None:
+        fit(value)
+
+
+def _default(field: Any) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _range(field: Any) -> str:

@@ -35,7 +35,6 @@ class HealthDoor:
         bound = self._server.sockets[0].getsockname()
         self.address = f"{bound[0]}:{bound[1]}"
         if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
             draft = file.with_name(file.name + ".new")
             draft.write_text(self.address)
             os.replace(draft, file)  # noqa: PTH105 - the atomic one

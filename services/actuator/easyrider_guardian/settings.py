@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from easyrider import setting_checks
 from easyrider.config import setting
 from easyrider_guardian.core.records import Terms
 
@@ -15,11 +16,20 @@ PREFIX = "EASYRIDER_GUARDIAN_"
 class Config:
     """Settings of `easyrider-guardian`."""
 
-    node: str = setting(help="name of this node, as in the power tree")
-    state_dir: Path = setting(help="folder for state, baseline and the record of writes (made, mode 0700)")
-    socket_path: Path = setting(help="where to listen for the actuator and `easyrider restore`")
-    region: str = setting("local", help="region of this node")
-    tree: str = setting("site", help="id of the power tree; commands of another one are refused")
+    node: str = setting(help="name of this node, as in the power tree", fit=setting_checks.subject_token)
+    state_dir: Path = setting(
+        help="folder for state, baseline and the record of writes (made, mode 0700)",
+        fit=setting_checks.own_folder,
+    )
+    socket_path: Path = setting(
+        help="where to listen for the actuator and `easyrider restore`", fit=setting_checks.folder_for_socket
+    )
+    region: str = setting("local", help="region of this node", fit=setting_checks.subject_token)
+    tree: str = setting(
+        "site",
+        help="id of the power tree; commands of another one are refused",
+        fit=setting_checks.subject_token,
+    )
     peer_uid: int | None = setting(None, help="user that may speak to the socket besides our own", ge=0)
     fallback_w: float | None = setting(
         None, help="limit per GPU where none was told; empty: the device minimum", ge=1, le=100_000

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from easyrider import setting_checks
 from easyrider.config import setting
 
 PREFIX = "EASYRIDER_FORECASTER_"
@@ -13,12 +14,18 @@ PREFIX = "EASYRIDER_FORECASTER_"
 class Config:
     """One forecaster of one region."""
 
-    region: str = setting("local", help="region that is forecast")
-    tree: str = setting("site", help="id of the rules document")
-    tree_file: Path | None = setting(None, help="rules document; without it the one in the store is used")
-    nats_url: str = setting("nats://127.0.0.1:4222", help="address of the bus")
-    seed_file: Path | None = setting(None, help="file with this user's nkey seed")
-    redis_url: str = setting("redis://127.0.0.1:6379/0", help="state store")
+    region: str = setting("local", help="region that is forecast", fit=setting_checks.subject_token)
+    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
+    tree_file: Path | None = setting(
+        None, help="rules document; without it the one in the store is used", fit=setting_checks.readable_file
+    )
+    nats_url: str = setting(
+        "nats://127.0.0.1:4222", help="address of the bus", fit=setting_checks.nats_address
+    )
+    seed_file: Path | None = setting(
+        None, help="file with this user's nkey seed", fit=setting_checks.seed_file
+    )
+    redis_url: str = setting("redis://127.0.0.1:6379/0", help="state store", fit=setting_checks.redis_address)
     control_period_s: float = setting(1.0, ge=1, le=5, help="time between forecasts")
     gpu_max_w: float = setting(
         700.0,
@@ -28,6 +35,8 @@ class Config:
     )
     fits: bool = setting(True, help="fit level parameters in a process of low priority")
     health_address: str = setting("127.0.0.1:0", help="health and metrics listen here; empty: nowhere")
-    health_file: Path | None = setting(None, help="the bound health address is written there")
+    health_file: Path | None = setting(
+        None, help="the bound health address is written there", fit=setting_checks.folder_for_file
+    )
     log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least level of log lines")
     log_format: Literal["json", "console"] = setting("json", help="form of log lines")

@@ -29,6 +29,10 @@ def first_rules(folder: RulesFolder, tree_file: Path | None, tree: str) -> Rules
     Raises `BadConfig` with every fault, the numbers of the sum and timing rules included.
     """
     try:
+        folder.open()
+    except OSError as fault:
+        raise BadConfig("settings", [f"state_dir cannot be written in: {fault}"]) from fault
+    try:
         kept = folder.newest()
         accepted = None if kept is None else _checked(kept[1], tree, f"version {kept[0]} of the state folder")
         given = None if tree_file is None else _checked(tree_file.read_bytes(), tree, str(tree_file))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from easyrider import setting_checks
 from easyrider.config import setting
 
 PREFIX = "EASYRIDER_TELEMETRY_"
@@ -13,18 +14,28 @@ PREFIX = "EASYRIDER_TELEMETRY_"
 class Config:
     """Everything that telemetry reads once at start."""
 
-    node: str = setting(help="this node's id, the same as in the power tree")
-    region: str = setting("local", help="region the node belongs to")
-    tree: str = setting("site", help="id of the rules document")
-    nats_url: str = setting("nats://127.0.0.1:4222", help="address of the bus")
-    seed_file: Path | None = setting(None, help="file with this user's nkey seed")
+    node: str = setting(
+        help="this node's id, the same as in the power tree", fit=setting_checks.subject_token
+    )
+    region: str = setting("local", help="region the node belongs to", fit=setting_checks.subject_token)
+    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
+    nats_url: str = setting(
+        "nats://127.0.0.1:4222", help="address of the bus", fit=setting_checks.nats_address
+    )
+    seed_file: Path | None = setting(
+        None, help="file with this user's nkey seed", fit=setting_checks.seed_file
+    )
     sampling_hz: float = setting(10.0, ge=1, le=10, help="looks at every board per second")
     frame_s: float = setting(0.1, ge=0.1, le=1, help="time between frames")
     library: Path | None = setting(None, help="the NVML library, where the linker does not find it")
     jobs_file: Path | None = setting(None, help="JSON list of this node's jobs, replaced by rename")
-    phase_socket: Path | None = setting(None, help="unix datagram socket that takes phase marks")
+    phase_socket: Path | None = setting(
+        None, help="unix datagram socket that takes phase marks", fit=setting_checks.folder_for_socket
+    )
     health_address: str = setting("127.0.0.1:0", help="health and metrics listen here; empty: nowhere")
-    health_file: Path | None = setting(None, help="the bound health address is written there")
+    health_file: Path | None = setting(
+        None, help="the bound health address is written there", fit=setting_checks.folder_for_file
+    )
     log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least level of log lines")
     log_format: Literal["json", "console"] = setting("json", help="form of log lines")
 

@@ -41,7 +41,7 @@ class StateFolder:
     """The guardian's folder, made with mode 0700 and locked while open; a kill -9 leaves no lock behind."""
 
     def __init__(self, path: Path) -> None:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
         self.path = path
         self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         try:

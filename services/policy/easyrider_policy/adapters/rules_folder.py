@@ -1,6 +1,7 @@
 """Accepted rules on the coordinator's own disk: the store may forget them, this folder may not."""
 
 import os
+import tempfile
 from pathlib import Path
 
 KEPT = 20
@@ -13,6 +14,12 @@ class RulesFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def open(self) -> None:
+        """Make the folder, if only its parent is there, and try whether it can be written. Raises `OSError`."""
+        self._folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=self._folder) as trial:
+            trial.write(b"tried")
+
     def newest(self) -> tuple[int, bytes] | None:
         """Version and document with the highest version, or None on a first start."""
         found = self._found()
@@ -20,7 +27,7 @@ class RulesFolder:
 
     def keep(self, version: int, document: bytes) -> None:
         """Make a version durable; put in place by rename. Raises `OSError`."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(exist_ok=True)
         half = self._folder / f".rules-{version}.half"
         with half.open("wb") as file:
             file.write(document)
