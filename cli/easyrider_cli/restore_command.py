@@ -12,9 +12,10 @@ from easyrider.messages import NodeState
 _LEAVE_S = 10.0
 """Longer than any guardian waits for leave."""
 _LOOK_S = 0.01
-_NO_LEAVE = (
-    "no leave was granted: no coordinator, or no room for what was found; the lower of limit and fallback holds; "
-    "`easyrider restore --now` does not ask, and you answer for the sums"
+_HOLDS = "the lower of limit and fallback holds; `easyrider restore --now` does not ask, and you answer for the sums"
+_AGAIN = (
+    "a coordinator in pilot or enforce limits a node again as soon as it plans for it: "
+    "set its mode to observe, or stop it, to have it stay as found"
 )
 
 
@@ -41,6 +42,8 @@ def restore(*, run: Path, socket: Path | None, now: bool, console: Console) -> i
     said = [_restored(place, now) for place in places]
     for line, _done in said:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if any(": restored, " in line for line, _done in said):
+        console.print(_AGAIN, highlight=False, markup=False, soft_wrap=True)
     return 0 if all(done for _line, done in said) else 1
 
 
@@ -59,24 +62,31 @@ def _restored(place: Path, now: bool) -> tuple[str, bool]:
                 guardian.state(), "; ".join(f"{uuid}: {why}" for uuid, why in in_the_way.items())
             ), False
         guardian.leave()
-        if _let_go(guardian):
-            return _done(guardian.state()), True
-        return _held(guardian.state(), _NO_LEAVE), False
+        after = _asked(guardian)
+        return (_held(after, why_held(state, after)), False) if after.armed else (_done(after), True)
 
 
-def _let_go(guardian: GuardianLink) -> bool:
-    """Whether it was seen without limits of ours before it stopped asking; a coordinator may limit it again soon."""
+def why_held(before: NodeState, after: NodeState) -> str:
+    """Why a node that asked for leave was not let go: whoever leads commands it every second, and was heard or not."""
+    heard = (after.highest_epoch, after.highest_seq) > (before.highest_epoch, before.highest_seq)
+    if not heard:
+        return f"no coordinator answered; {_HOLDS}"
+    found_w = sum(gpu.baseline_w or gpu.max_w for gpu in before.gpus if gpu.controlled)
+    return f"no room now: the sums forbid the {found_w:.0f} W it was found with; {_HOLDS}"
+
+
+def _asked(guardian: GuardianLink) -> NodeState:
+    """Its state once it is without limits of ours, or has stopped asking; a coordinator may limit it again soon."""
     deadline_s = time.monotonic() + _LEAVE_S
     while (state := guardian.state()).armed and state.leaving:
         if time.monotonic() > deadline_s:
             raise LinkBroken(f"{state.node} still asks for leave after {_LEAVE_S:.0f} s")
         time.sleep(_LOOK_S)
-    return not state.armed
+    return state
 
 
 def _done(state: NodeState) -> str:
-    again = "; a coordinator that enforces limits it again" if state.armed else ""
-    return f"{state.node}: restored, {len(state.gpus)} GPUs as they were found{again}"
+    return f"{state.node}: restored, {len(state.gpus)} GPUs as they were found"
 
 
 def _held(state: NodeState, why: str) -> str:

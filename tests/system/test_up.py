@@ -171,7 +171,9 @@ def test_restore_asks_the_coordinator_and_says_where_it_had_no_room(up: Up) -> N
 
     lines = restored.stderr.splitlines()
     given = [line for line in lines if "restored, 8 GPUs as they were found" in line]
-    refused = [line for line in lines if "8 GPUs still limited: no leave was granted" in line]
+    refused = [
+        line for line in lines if "8 GPUs still limited: no room now: the sums forbid the 5600 W" in line
+    ]
     assert len(given) >= 1, restored.stderr
     assert len(given) + len(refused) == 4, restored.stderr
     assert restored.returncode == (1 if refused else 0)
