@@ -56,7 +56,7 @@ def _say_where(stack: Stack, mode: str, run: Path | None, console: Console) -> N
     ]
     for name in stack.services():
         at = folder.health(name).read_text().strip()
-        lines.append(f"  {name:<18} http://{at}/metrics   log {folder.log(name)}")
+        lines.append(f"  {name:<18} http://{at}/metrics   pid {stack.child(name).pid}")
     lines += [
         f"a supply module of {failure.domain} fails after {failure.at_s:.0f} s for {failure.for_s:.0f} s",
         f"  plans as they come:  {easyrider} plan{named}",

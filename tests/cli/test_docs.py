@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-PAGES = ("README.md", "CONTRIBUTING.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/install.md")
 
 
 def commands() -> list[str]:
@@ -91,7 +91,7 @@ def test_pictures_of_the_readme_are_there_and_light() -> None:
 def test_places_that_the_documents_link_to_exist() -> None:
     for page in PAGES:
         for place in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / page).read_text()):
-            assert (ROOT / place).exists(), f"{page} links to {place}"
+            assert (ROOT / page).parent.joinpath(place).exists(), f"{page} links to {place}"
 
 
 def test_the_readmes_program_runs_on_a_simulated_node() -> None:
