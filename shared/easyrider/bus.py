@@ -81,7 +81,7 @@ class Bus:
         self._refusals: list[str] = []
         self._probes: dict[bytes, asyncio.Future[None]] = {}
         self._probe_subject = ""
-        self._turned_away = ""
+        self._turned_away = self._waits_for = ""
         self._leaving = False
         self._given_up = False
         self._owner: asyncio.Task[Any] | None = None
@@ -179,6 +179,7 @@ class Bus:
             raise BusRefused(subjects.events(), str(fault) or "no answer from the stream server") from fault
 
     async def _open(self, url: str, user: str, seed_file: Path | None) -> None:
+        self._waits_for = log.blot(url)
         await self._client.connect(
             url,
             name=self.name,
@@ -197,6 +198,7 @@ class Bus:
             inbox_prefix=f"_INBOX_{user}",
             nkeys_seed=None if seed_file is None else str(seed_file),
         )
+        self._waits_for = ""
         _up.labels(self.name).set(1)
         self._probe_subject = self._client.new_inbox()
         await self._client.subscribe(self._probe_subject, cb=self._on_probe)
@@ -265,7 +267,7 @@ class Bus:
             self._refusals.append(text.lower())  # the library gives some of it in lower case
             del self._refusals[:-64]
             dropped.labels("forbidden").inc()
-            self._log.error("the server forbids it", why=text)
+            log.bounded(self._log, text, 10.0).error("the server forbids it", why=text)
         elif isinstance(fault, nats.errors.SlowConsumerError):
             dropped.labels("slow_consumer").inc()
             log.bounded(self._log, "slow", 10.0).warning(
@@ -274,9 +276,10 @@ class Bus:
         else:
             if isinstance(fault, nats.errors.Error) and "authorization violation" in text.lower():
                 self._turned_away = text  # the library tries again for ever
-            log.bounded(self._log, f"error {type(fault).__name__}", 10.0).warning(
-                "bus error", why=log.blot(text)
-            )
+            key, every_s, said = f"error {type(fault).__name__}", 10.0, "bus error"
+            if self._waits_for:
+                key, every_s, said = "waits", 60.0, f"no bus at {self._waits_for} yet; trying for ever"
+            log.bounded(self._log, key, every_s).warning(said, why=log.blot(text))
 
     async def _on_lost(self) -> None:
         _up.labels(self.name).set(0)

@@ -27,7 +27,10 @@ class BusRefused(EasyRiderError):
 
     def __init__(self, subject: str, why: str) -> None:
         self.subject, self.why = subject, why
-        super().__init__(f"{subject} is not allowed: {why}")
+        super().__init__(
+            f"{subject} is not allowed to this user of the bus: do region, node and seed_file belong together? "
+            f"({why})"
+        )
 
 
 class BusClosed(EasyRiderError):

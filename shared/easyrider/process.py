@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from easyrider import log
 from easyrider.config import describe, from_env
-from easyrider.errors import BadConfig
+from easyrider.errors import BadConfig, EasyRiderError
 from easyrider.life import Life
 
 C = TypeVar("C")
@@ -114,6 +114,10 @@ def _verdict(name: str, life: Life, main: asyncio.Task[None]) -> int:
     if isinstance(failure, BadConfig):
         print(f"{name}: {log.blot(str(failure))}", file=sys.stderr)
         return WRONG_SETTINGS
+    if isinstance(failure, EasyRiderError) and not main.cancelled() and main.exception() is failure:
+        # Named after what happened: its text says what to do, and where it came from is no news.
+        print(f"{name}: {log.blot(str(failure))}", file=sys.stderr)
+        return FAILED
     if failure is not None:
         if not main.cancelled() and main.exception() is failure:
             log.get(name).error("the service failed", exc_info=failure)

@@ -3,6 +3,9 @@
 import asyncio
 import contextlib
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -221,6 +224,29 @@ async def test_each_user_is_refused_what_is_not_its_own_and_told_so(
                     await bus.subscribe(pattern, (Hold,), handler)
                 assert caught.value.subject == pattern
             assert bus.connected  # a refusal closes nothing
+
+
+def test_a_service_whose_region_the_bus_refuses_says_so_in_one_plain_sentence(
+    guarded: tuple[ServerProcess, _Guarded],
+) -> None:
+    server, setup = guarded
+    settings = {
+        "REGION": "r2",
+        "NATS_URL": server.url,
+        "SEED_FILE": setup.seed("forecaster"),
+        "FITS": "false",
+    }
+    environ = {f"EASYRIDER_FORECASTER_{name}": str(value) for name, value in settings.items()}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "easyrider_forecaster"],
+        env=os.environ | environ, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    [line] = [line for line in done.stderr.splitlines() if not line.startswith("{")]
+    assert line.startswith("easyrider-forecaster: easyrider.v1.frame.r2.> is not allowed to this user")
 
 
 async def test_only_the_policy_is_heard_as_commander(

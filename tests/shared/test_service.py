@@ -221,6 +221,18 @@ def test_an_argument_that_is_not_understood_starts_nothing() -> None:
     assert "'--halp'" in done.stderr
 
 
+def test_a_service_that_waits_for_its_bus_says_so_once(run: Callable[..., Running]) -> None:
+    service = run(act="no bus")
+    time.sleep(2.5)  # several attempts
+    service.process.terminate()
+
+    code, _out, err = service.ends()
+
+    assert code == 0
+    assert err.count("no bus at nats://127.0.0.1:1 yet") == 1
+    assert "bus error" not in err
+
+
 def test_no_password_of_an_address_reaches_the_log(run: Callable[..., Running]) -> None:
     code, out, err = run(act="task fails").ends()
 

@@ -40,7 +40,7 @@ async def start(config: Config, life: Life) -> None:
 
 def main() -> int:
     """The console script."""
-    return run("forecaster", Config, PREFIX, start)
+    return run("easyrider-forecaster", Config, PREFIX, start)
 
 
 if __name__ == "__main__":
