@@ -4,10 +4,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import nkeys
-
 from easyrider import log, subjects
 from easyrider.errors import EasyRiderError
+from easyrider.nats_config import is_seed
 
 
 class BadRegion(EasyRiderError):
@@ -92,13 +91,11 @@ def checked_region(region: str) -> str:
 def checked_seed(file: Path) -> Path:
     """The file, which holds the seed of a user. Raises `NoSeed`."""
     try:
-        seed = bytearray(file.read_bytes().strip())
+        text = file.read_bytes()
     except OSError as fault:
         raise NoSeed(file, fault.strerror or "it cannot be read") from fault
-    try:
-        nkeys.from_seed(seed).wipe()
-    except (nkeys.NkeysError, ValueError) as fault:
-        raise NoSeed(file, "it holds no nkey seed (SU...)") from fault
+    if not is_seed(text):
+        raise NoSeed(file, "it holds no nkey seed (SU...)")
     return file
 
 

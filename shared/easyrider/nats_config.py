@@ -87,6 +87,15 @@ def make_nkeys(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return public
 
 
+def is_seed(text: bytes) -> bool:
+    """Whether this is the seed of a key, as `make_nkeys` writes it."""
+    try:
+        nkeys.from_seed(bytearray(text.strip())).wipe()
+    except (nkeys.NkeysError, ValueError):
+        return False
+    return True
+
+
 def seed_file(folder: Path, name: str) -> Path:
     """Where `make_nkeys` keeps the seed of a user; the bus takes the user's name from it."""
     return folder / f"{name}.nk"
