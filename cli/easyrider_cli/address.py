@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from easyrider.errors import EasyRiderError
+from easyrider_cli.front_door import front_door
 from easyrider_cli.rundir import RunFolder
 
 WATCHER = "dashboard"
@@ -17,7 +18,7 @@ class NoStack(EasyRiderError):
     def __init__(self, root: Path) -> None:
         self.root = root
         super().__init__(
-            f"no stack is up in {root}: start one with `easyrider up`, or name its folder by --run"
+            f"no stack is up in {root}: start one with `{front_door()} up`, or name its folder by --run"
         )
 
 

@@ -8,11 +8,11 @@ from rich.console import Console
 from easyrider.errors import EasyRiderError
 from easyrider.guardian_link import GuardianLink, LinkBroken
 from easyrider.messages import NodeState
+from easyrider_cli.front_door import front_door
 
 _LEAVE_S = 10.0
 """Longer than any guardian waits for leave."""
 _LOOK_S = 0.01
-_HOLDS = "the lower of limit and fallback holds; `easyrider restore --now` does not ask, and you answer for the sums"
 _AGAIN = (
     "a coordinator in pilot or enforce limits a node again as soon as it plans for it: "
     "set its mode to observe, or stop it, to have it stay as found"
@@ -69,10 +69,14 @@ def _restored(place: Path, now: bool) -> tuple[str, bool]:
 def why_held(before: NodeState, after: NodeState) -> str:
     """Why a node that asked for leave was not let go: whoever leads commands it every second, and was heard or not."""
     heard = (after.highest_epoch, after.highest_seq) > (before.highest_epoch, before.highest_seq)
+    holds = (
+        f"the lower of limit and fallback holds; `{front_door()} restore --now` does not ask, and you answer for "
+        "the sums"
+    )
     if not heard:
-        return f"no coordinator answered; {_HOLDS}"
+        return f"no coordinator answered; {holds}"
     found_w = sum(gpu.baseline_w or gpu.max_w for gpu in before.gpus if gpu.controlled)
-    return f"no room now: the sums forbid the {found_w:.0f} W it was found with; {_HOLDS}"
+    return f"no room now: the sums forbid the {found_w:.0f} W it was found with; {holds}"
 
 
 def _asked(guardian: GuardianLink) -> NodeState:

@@ -1,14 +1,12 @@
 """`easyrider up`: the stack kept up on a simulated rack until Ctrl-C."""
 
-import shlex
-import shutil
-import sys
 import time
 from pathlib import Path
 
 from rich.console import Console
 
 from easyrider_cli import preflight
+from easyrider_cli.front_door import front_door
 from easyrider_cli.keeper import Keeper
 from easyrider_cli.rundir import RunFolder, default_root
 from easyrider_cli.stack import Stack, stack_up
@@ -66,15 +64,3 @@ def _say_where(stack: Stack, mode: str, run: Path | None, console: Console) -> N
     ]
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def front_door() -> str:
-    """The words that start this program from where the user is: its name where a shell finds it."""
-    here = Path(sys.executable).parent / "easyrider"
-    found = shutil.which("easyrider")
-    if found is not None and Path(found).resolve() == here.resolve():
-        return "easyrider"
-    try:
-        return shlex.quote(str(here.relative_to(Path.cwd())))
-    except ValueError:
-        return shlex.quote(str(here))
