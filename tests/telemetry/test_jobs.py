@@ -5,6 +5,7 @@ import json
 import pytest
 
 from easyrider_telemetry.adapters.jobs_file import BadJobsFile, JobsFile
+from easyrider_telemetry.core.fault_news import EVERY_S, FaultNews
 from easyrider_telemetry.core.job_watch import Job, JobWatch
 
 S = 1_000_000_000
@@ -84,3 +85,34 @@ def test_a_bad_file_is_refused_once_and_by_name(tmp_path, text):
 def test_a_missing_file_is_a_bad_file(tmp_path):
     with pytest.raises(BadJobsFile):
         JobsFile(tmp_path / "none.json").now()
+
+
+def test_each_different_fault_is_told_once_and_so_is_its_end():
+    news, faults = FaultNews(), [None, "a", "a", "b", "b", None, None]
+
+    told = [fault for k, fault in enumerate(faults) if news.due(fault, k * EVERY_S)]
+
+    assert told == ["a", "b", None]
+
+
+def test_faults_that_change_faster_than_bearable_are_told_at_a_bounded_rate_and_the_last_in_the_end():
+    news, ticks = FaultNews(), [("ab"[k % 2], 0.5 * k) for k in range(40)]
+
+    told = [fault for fault, at_s in ticks if news.due(fault, at_s)]
+    late = news.due("c", 30.0)
+
+    assert 1 < len(told) <= 5
+    assert late
+
+
+def test_a_file_taken_away_and_put_back_unchanged_is_read_again(tmp_path):
+    path, aside = tmp_path / "jobs.json", tmp_path / "aside"
+    path.write_text(json.dumps({"jobs": [{"id": "a"}]}))
+    source = JobsFile(path)
+    source.now()
+    path.rename(aside)
+    with pytest.raises(BadJobsFile):
+        source.now()
+    aside.rename(path)
+
+    assert [job.id for job in source.now() or []] == ["a"]

@@ -17,6 +17,7 @@ from easyrider_telemetry.adapters.jobs_file import BadJobsFile
 from easyrider_telemetry.adapters.phase_socket import BadPhaseMark, PhaseSocket
 from easyrider_telemetry.adapters.sampler import Row, Sampler
 from easyrider_telemetry.config import Config
+from easyrider_telemetry.core.fault_news import FaultNews
 from easyrider_telemetry.core.frame import FrameBuilder, HostLoad
 from easyrider_telemetry.core.job_watch import JobSource, JobWatch
 from easyrider_telemetry.core.pace import CounterRead
@@ -73,7 +74,9 @@ class Desk:
         self._loop = asyncio.get_running_loop()
         self._seconds = 0
         self._looks = self._slow_looks = 0
-        self._jobs_good_s, self._jobs_bad = time.monotonic(), False
+        self._jobs_good_s = time.monotonic()
+        self._jobs_fault: str | None = None
+        self._jobs_news = FaultNews()
 
     def age_s(self) -> float | None:
         """Since the newest look that gave a valid reading of any board; None before the first."""
@@ -250,14 +253,18 @@ class Desk:
         try:
             jobs = source.now()
             if jobs is not None:
-                self._jobs_good_s, self._jobs_bad = time.monotonic(), False
+                self._jobs_good_s, self._jobs_fault = time.monotonic(), None
         except BadJobsFile as fault:
-            self._jobs_bad = True
+            self._jobs_fault = str(fault)
             _malformed.labels("jobs_file").inc()
-            log.bounded(self._log, "jobs file", _LOG_EVERY_S).warning("jobs file refused", fault=str(fault))
+        if self._jobs_news.due(self._jobs_fault, time.monotonic()):
+            if self._jobs_fault is None:
+                self._log.info("jobs file good again")
+            else:
+                self._log.warning("jobs file refused", fault=self._jobs_fault)
         for event in watch.update(jobs, time.time_ns(), time.monotonic_ns(), self.roster.physical):
             self._say(subjects.job(self._config.region, event.job), event)
-        _jobs_age.set(time.monotonic() - self._jobs_good_s if self._jobs_bad else 0.0)
+        _jobs_age.set(time.monotonic() - self._jobs_good_s if self._jobs_fault else 0.0)
         return _JOBS_EVERY_S
 
     def on_phase(self, data: bytes, phases: PhaseSocket) -> None:

@@ -48,6 +48,7 @@ class JobsFile:
         try:
             status = self.path.stat()
         except OSError as fault:
+            self._mark = None  # the same file put back is news
             raise BadJobsFile(self.path, fault.strerror or "cannot be read") from fault
         mark = (status.st_mtime_ns, status.st_size, status.st_ino)
         if mark == self._mark:
