@@ -120,8 +120,11 @@ class Picture:
 
     def confidence(self, now_s: float) -> float | None:
         """Of the forecasts, weighted over boards; None without a fresh one."""
-        boards = {job.id: len(job.gpus) for job in self.observation.layout.jobs}
-        return self.trust.confidence(boards, now_s)
+        return self.trust.confidence(self._job_boards(), now_s)
+
+    def why_reactive(self, now_s: float) -> str:
+        """What keeps forecasts from being trusted."""
+        return self.trust.doubt(self._job_boards(), now_s)
 
     def ours_w(self, now_s: float) -> Floats:
         """(D,) wall watts that meters show of us at this moment; NaN where that is not known just now."""
@@ -160,6 +163,9 @@ class Picture:
         """New rules; everything known of boards, jobs and meters stays."""
         self.rules = rules
         self.rules_moved = True
+
+    def _job_boards(self) -> dict[str, int]:
+        return {job.id: len(job.gpus) for job in self.observation.layout.jobs}
 
     def _move_to(self, fleet: Fleet) -> None:
         before, self.fleet = self.fleet, fleet

@@ -49,6 +49,7 @@ def tell(
         reactive=decision.reactive,
         gap=_known(decision.gap),
         plan_ms=plan_ms,
+        reactive_why=picture.why_reactive(now_s) if decision.reactive else "",
     )
 
 

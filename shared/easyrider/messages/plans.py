@@ -59,3 +59,4 @@ class Plan(Message, tag="plan", frozen=True):
     reactive: bool  # low confidence: measured values and a larger margin only
     gap: float | None  # certified share of the lost work between this plan and the optimum
     plan_ms: float
+    reactive_why: str = ""  # what keeps forecasts from being trusted; empty while they are

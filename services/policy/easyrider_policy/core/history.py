@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from easyrider_policy.core import emergency
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.records import LONG_AGO, Memory, Situation
+from easyrider_policy.core.trust import TRUSTED
 from easyrider_policy.core.walls import Walls
 
 Floats = NDArray[np.float64]
@@ -15,7 +16,6 @@ Bools = NDArray[np.bool_]
 
 MOVED_W = 0.5
 DOUBT = 0.5
-TRUST = 0.6
 DOUBT_FOR_S = 3.0
 TRUST_FOR_S = 20.0
 
@@ -39,7 +39,7 @@ def reactive(memory: Memory, situation: Situation) -> tuple[bool, float]:
     It turns to doubt in 3 s and back to trust in 20 s, so that limits do not follow a wavering confidence.
     """
     confidence = 0.0 if situation.confidence is None else situation.confidence
-    against = confidence >= TRUST if memory.reactive else confidence < DOUBT
+    against = confidence >= TRUSTED if memory.reactive else confidence < DOUBT
     if not against:
         return memory.reactive, 0.0
     doubt_s = memory.doubt_s + max(0.0, situation.now_s - memory.last_s)
