@@ -14,11 +14,11 @@ class BadConfig(EasyRiderError):
 
 
 class BadTree(EasyRiderError):
-    """A power tree or rules document was refused; the one in force stays. `faults` names every fault."""
+    """A power tree or rules document was refused; one in force would stay. `faults` names every fault."""
 
     def __init__(self, source: str, faults: list[str]) -> None:
         self.source, self.faults = source, faults
-        super().__init__(f"{source} was refused, the tree in force stays: " + "; ".join(faults))
+        super().__init__(f"{source} was refused: " + "; ".join(faults))
 
 
 class MalformedMessage(EasyRiderError):

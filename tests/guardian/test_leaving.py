@@ -26,7 +26,7 @@ def test_a_stop_without_leave_holds_the_lower_of_present_and_fallback_and_says_s
     assert 0.4 < time.monotonic() - began_s < 3
     assert node.enforced_w() == [220, 250, 250, 250]
     assert (node.state_dir / "baseline.json").exists()
-    assert "easyrider restore" in node.stderr.read_text()
+    assert "`easyrider-guardian --restore` finishes it" in node.stderr.read_text()
 
 
 def test_a_stop_with_leave_restores_what_was_found_and_removes_the_baseline(node):

@@ -164,8 +164,8 @@ def test_a_key_that_stands_twice_is_refused() -> None:
     assert "'tree' stands twice" in fault
 
 
-def test_the_refusal_says_that_the_tree_in_force_stays() -> None:
-    with pytest.raises(BadTree, match=r"site\.yaml was refused, the tree in force stays"):
+def test_the_refusal_names_its_source_and_claims_no_tree_in_force() -> None:
+    with pytest.raises(BadTree, match=r"^site\.yaml was refused: the document is no map$"):
         read("", "site.yaml")
 
 

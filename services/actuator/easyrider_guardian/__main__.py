@@ -27,7 +27,7 @@ Applies power limits through NVML for the coordinator, and takes them down when 
            nobody books it in the sums, so the operator answers for them
 
 Exit codes: 0 stopped (restored, kept, or never armed), 1 cannot run or restore, 2 wrong settings,
-3 stopped without leave to restore: min(present, fallback) holds; `easyrider restore` finishes later.
+3 stopped without leave to restore: min(present, fallback) holds; `{name} --restore` finishes it.
 
 Settings come from the environment.
 

@@ -46,8 +46,10 @@ class Departure:
         if result == "restored":
             self._log.info("restored and disarmed")
         else:
+            # A guardian that stops answers nobody: what finishes it must do without.
+            way = "`easyrider-guardian --restore`" if self.stops else "`easyrider restore`, said again,"
             self._log.error(
-                "no leave was granted: min(present, fallback) holds; `easyrider restore` finishes later",
+                f"no leave was granted: min(present, fallback) holds; {way} finishes it",
                 verified=result == "held",
             )
         return result

@@ -25,7 +25,9 @@ async def start(config: Config, life: Life) -> None:
         if config.tree_file is not None:
             try:
                 desk.read_rules(config.tree_file)
-            except (OSError, BadTree) as fault:
+            except BadTree as fault:
+                raise BadConfig(fault.source, fault.faults) from fault
+            except OSError as fault:
                 raise BadConfig("tree_file", [str(fault)]) from fault
         await desk.subscribe()
         life.watch("frames", desk.silence_s, _STALE_S)

@@ -1,5 +1,6 @@
 """Message in, beliefs changed: what the coordinator does with everything it hears."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -40,7 +41,7 @@ class Desk:
 
     def __init__(self, picture: Picture, coordinator: Coordinator, note: Note, meant: Meant) -> None:
         self.picture, self.coordinator, self.note, self.meant = picture, coordinator, note, meant
-        self.frames_s = self.states_s = -1e18
+        self.frames_s = self.states_s = -math.inf  # unknown: readiness shows no age
 
     def on_frame(self, frame: NodeFrame, arrival: Arrival) -> None:
         """Samples and enforced limits of one node."""

@@ -1,6 +1,7 @@
 """The control loop: look at everything on an absolute beat, write down what is meant, say it, note what came of it."""
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ _LOOK_S = metrics.histogram(
 )
 _COMMANDS = metrics.counter("policy_commands_total", "commands said, by kind", ["kind"])
 _UNSAID = metrics.counter("policy_commands_unsaid_total", "commands composed that did not leave", ["why"])
+
+HEARD_BY_S = 5.0
+"""Nodes tell of their boards once a second: by then one should have."""
 
 
 @dataclass(slots=True)
@@ -59,9 +63,10 @@ class Loop:
         self._coordinator, self._bus, self._scribe, self._news = coordinator, bus, scribe, news
         self._tick_s, self._clocks = tick_s, clocks
         self._seq = 0
+        self._began_s: float | None = None
         self._verified = False
         self._waiting: set[str] = set()
-        self.looked_s = -1e18
+        self.looked_s = -math.inf
         self.state: dict[str, bytes] = {}  # for the store, of plans made while leading
 
     async def run(self) -> None:
@@ -91,7 +96,20 @@ class Loop:
         gauges.show_orders(look.orders)
         if look.cause is not None:
             await self._tell(look, now_s, look_ms)
+        elif not self._coordinator.picture.fleet.gpus:
+            self._say_why_no_plan(now_s)
         await self._news.tell(look, now_s)
+
+    def _say_why_no_plan(self, now_s: float) -> None:
+        self._began_s = now_s if self._began_s is None else self._began_s
+        if now_s - self._began_s >= HEARD_BY_S:
+            picture = self._coordinator.picture
+            log.bounded(_LOG, "no plan", 30.0).warning(
+                "no plan is made: no node of the rules has told of its boards; do region, tree and node ids agree?",
+                region=picture.region,
+                tree=picture.rules.id,
+                nodes=list(picture.fleet.nodes[:8]),
+            )
 
     async def _write_down(self, look: Look, now_s: float) -> None:
         """Intents before the act; without a journal limits go down only."""

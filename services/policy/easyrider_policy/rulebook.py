@@ -100,7 +100,9 @@ class Rulebook:
         except BadTree as fault:
             self._refused = (version, document)
             self._note({"what": "rules_refused", "version": version, "faults": fault.faults})
-            _LOG.error("rules of the store are refused", version=version, faults=fault.faults)
+            _LOG.error(
+                "rules of the store are refused, those in force stay", version=version, faults=fault.faults
+            )
             return
         if not await _kept(self._folder, rules):
             return

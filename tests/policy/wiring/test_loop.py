@@ -2,8 +2,10 @@
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 from wired_site import Wired, rules
 
+from easyrider.life import Life
 from easyrider.messages import Hold, Plan, SetLimits
 from easyrider_policy import loop, telling
 from easyrider_policy.loop import save_state
@@ -154,3 +156,27 @@ async def test_a_new_coordinator_moves_nothing_and_takes_the_next_epoch(led: Wir
 
     assert successor.picture.safety.lead.epoch == 2
     assert {name: box.limit_w for name, box in led.boxes.items()} == held
+
+
+async def test_where_no_node_has_been_heard_the_log_says_why_no_plan_is_made_and_not_at_every_look() -> None:
+    wired = Wired()
+
+    with capture_logs() as lines:
+        for tick in range(120):
+            await wired.loop.once(1000.0 + tick / 10)
+
+    said = [line for line in lines if line["event"].startswith("no plan is made: no node")]
+    assert len(said) == 1
+    assert said[0]["nodes"] == ["a", "b"]
+
+
+async def test_what_has_never_been_heard_has_no_age() -> None:
+    wired, life = Wired(), Life("test")
+    life.watch("states", lambda: 1000.0 - wired.desk.states_s, 3.0)
+    life.watch("frames", lambda: 1000.0 - wired.desk.frames_s, 3.0)
+    life.watch("loop", lambda: 1000.0 - wired.loop.looked_s, 3.0)
+
+    ready, checks = life.readiness()
+
+    assert not ready
+    assert {checks[name]["age_s"] for name in ("states", "frames", "loop")} == {None}
