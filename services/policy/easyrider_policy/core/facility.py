@@ -1,6 +1,7 @@
 """What the supply devices still carry: limits shrink with supply modules that do not work.
 
-A device that stops telling keeps its last known state, and a better one is believed only from a good reading
+A device that has not told anything yet counts as its smallest planned limit says. One that stops telling keeps its
+last known state, and a better one is believed only from a good reading
 of a meter that passed its gate; a worse one is believed at once.
 """
 
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from easyrider.messages import MeterReading
+from easyrider.tree import Domain
 from easyrider_policy.core.fleet import Fleet, Floats
 
 
@@ -25,7 +27,7 @@ class Facility:
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
-        self.share: Floats = np.ones(len(fleet.domains))
+        self.share: Floats = np.array([_unknown(d) for d in fleet.domain_records], dtype=np.float64)
         self._devices: dict[tuple[int, str], float] = {}
 
     def heard(self, reading: MeterReading) -> LimitMove | None:
@@ -35,7 +37,8 @@ class Facility:
             return None
         key = (domain, reading.meter)
         trusted = reading.quality == "good" and reading.gated
-        if share > self._devices.get(key, 1.0) and not trusted:
+        known = self._devices.get(key, float(self.share[domain]))
+        if share > known and not trusted:
             return None
         self._devices[key] = share
         before = float(self.share[domain])
@@ -50,7 +53,8 @@ class Facility:
             row = fleet.domain_index.get(self.fleet.domains[domain])
             if row is not None:
                 new._devices[row, meter] = share
-                new.share[row] = min(new.share[row], share)
+        for row in {row for row, _ in new._devices}:
+            new.share[row] = min(s for (d, _), s in new._devices.items() if d == row)
         return new
 
     def _told(self, domain: int, reading: MeterReading) -> float | None:
@@ -60,3 +64,10 @@ class Facility:
         planned = self.fleet.domain_records[domain].supply_modules or 0
         total = max(reading.modules_total, planned)
         return min(1.0, max(0.0, reading.modules_ok / total)) if total > 0 else None
+
+
+def _unknown(domain: Domain) -> float:
+    """Share of a supply nobody has told of yet: a coordinator that starts anew may have missed a loss."""
+    if not domain.supply_modules or domain.hard_w <= 0:
+        return 1.0
+    return domain.smallest_hard_w / domain.hard_w
