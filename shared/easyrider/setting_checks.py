@@ -5,7 +5,6 @@ import binascii
 import os
 import stat
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from easyrider import subjects
 
@@ -16,36 +15,6 @@ _SEED_BYTES = 36  # two of prefix, 32 of key, two of checksum
 def subject_token(text: str) -> None:
     """A name that stands in subjects."""
     subjects.token(text)
-
-
-def nats_address(text: str) -> None:
-    """Addresses of servers of one bus, by commas."""
-    for part in text.split(","):
-        _address(part.strip(), ("nats", "tls", "ws", "wss"), 4222)
-
-
-def redis_address(text: str) -> None:
-    """Address of a store, its database being a number."""
-    if text.startswith("unix:///"):
-        return
-    path = _address(text, ("redis", "rediss"), 6379).strip("/")
-    if path and not (path.isascii() and path.isdigit()):
-        raise ValueError(f"names database {path!r}, no whole number")
-
-
-def _address(text: str, schemes: tuple[str, ...], port: int) -> str:
-    form = f"{schemes[0]}://host:{port}"
-    try:
-        parts = urlsplit(text)
-        host, told_port = parts.hostname, parts.port
-    except ValueError as fault:
-        raise ValueError(f"is no address such as {form}: {fault}") from fault
-    if parts.scheme not in schemes:
-        begins = ", ".join(f"{scheme}://" for scheme in schemes)
-        raise ValueError(f"is no address such as {form}: it begins with none of {begins}")
-    if not host or any(char.isspace() for char in text) or told_port == 0:
-        raise ValueError(f"is no address such as {form}: {'port 0' if told_port == 0 else 'no host'}")
-    return parts.path
 
 
 def readable_file(path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from easyrider import nats_config, setting_checks
+from easyrider import address_checks, nats_config, setting_checks
 from easyrider.config import from_env, setting
 from easyrider.errors import BadConfig
 
@@ -13,8 +13,8 @@ from easyrider.errors import BadConfig
 @dataclass(frozen=True, kw_only=True)
 class Config:
     node: str = setting(help="", fit=setting_checks.subject_token)
-    nats_url: str = setting("nats://127.0.0.1:4222", help="", fit=setting_checks.nats_address)
-    redis_url: str = setting("redis://127.0.0.1:6379/0", help="", fit=setting_checks.redis_address)
+    nats_url: str = setting("nats://127.0.0.1:4222", help="", fit=address_checks.nats_address)
+    redis_url: str = setting("redis://127.0.0.1:6379/0", help="", fit=address_checks.redis_address)
     seed_file: Path | None = setting(None, help="", fit=setting_checks.seed_file)
     tree_file: Path | None = setting(None, help="", fit=setting_checks.readable_file)
     health_file: Path | None = setting(None, help="", fit=setting_checks.folder_for_file)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from easyrider import setting_checks
+from easyrider import address_checks, setting_checks
 from easyrider.config import setting
 
 PREFIX = "EASYRIDER_FORECASTER_"
@@ -20,12 +20,12 @@ class Config:
         None, help="rules document; without it the one in the store is used", fit=setting_checks.readable_file
     )
     nats_url: str = setting(
-        "nats://127.0.0.1:4222", help="address of the bus", fit=setting_checks.nats_address
+        "nats://127.0.0.1:4222", help="address of the bus", fit=address_checks.nats_address
     )
     seed_file: Path | None = setting(
         None, help="file with this user's nkey seed", fit=setting_checks.seed_file
     )
-    redis_url: str = setting("redis://127.0.0.1:6379/0", help="state store", fit=setting_checks.redis_address)
+    redis_url: str = setting("redis://127.0.0.1:6379/0", help="state store", fit=address_checks.redis_address)
     control_period_s: float = setting(1.0, ge=1, le=5, help="time between forecasts")
     gpu_max_w: float = setting(
         700.0,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from easyrider import setting_checks
+from easyrider import address_checks, setting_checks
 from easyrider.config import setting
 
 PREFIX = "EASYRIDER_INFRA_BRIDGE_"
@@ -20,7 +20,7 @@ class Config:
     region: str = setting("local", help="region the meters belong to", fit=setting_checks.subject_token)
     tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     nats_url: str = setting(
-        "nats://127.0.0.1:4222", help="address of the bus", fit=setting_checks.nats_address
+        "nats://127.0.0.1:4222", help="address of the bus", fit=address_checks.nats_address
     )
     seed_file: Path | None = setting(
         None, help="file with this user's nkey seed", fit=setting_checks.seed_file

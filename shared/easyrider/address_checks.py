@@ -1,0 +1,36 @@
+"""Whether a setting is an address of its kind; apart from the other checks for the guardian, which has no network.
+
+Each raises `ValueError` with the fault.
+"""
+
+from urllib.parse import urlsplit
+
+
+def nats_address(text: str) -> None:
+    """Addresses of servers of one bus, by commas."""
+    for part in text.split(","):
+        _address(part.strip(), ("nats", "tls", "ws", "wss"), 4222)
+
+
+def redis_address(text: str) -> None:
+    """Address of a store, its database being a number."""
+    if text.startswith("unix:///"):
+        return
+    path = _address(text, ("redis", "rediss"), 6379).strip("/")
+    if path and not (path.isascii() and path.isdigit()):
+        raise ValueError(f"names database {path!r}, no whole number")
+
+
+def _address(text: str, schemes: tuple[str, ...], port: int) -> str:
+    form = f"{schemes[0]}://host:{port}"
+    try:
+        parts = urlsplit(text)
+        host, told_port = parts.hostname, parts.port
+    except ValueError as fault:
+        raise ValueError(f"is no address such as {form}: {fault}") from fault
+    if parts.scheme not in schemes:
+        begins = ", ".join(f"{scheme}://" for scheme in schemes)
+        raise ValueError(f"is no address such as {form}: it begins with none of {begins}")
+    if not host or any(char.isspace() for char in text) or told_port == 0:
+        raise ValueError(f"is no address such as {form}: {'port 0' if told_port == 0 else 'no host'}")
+    return parts.path
