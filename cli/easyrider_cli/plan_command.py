@@ -152,6 +152,7 @@ def picture(plan: Plan, age_s: float) -> Group:
         f"lowers {plan.lowers}, raises {plan.raises}, raises waiting {plan.raises_waiting}, idle GPUs "
         f"{plan.idle_gpus}, silent nodes: {', '.join(plan.silent_nodes) or 'none'}"
         + ("; reactive: forecasts are not trusted now" if plan.reactive else "")
+        + (f" ({plan.reactive_why})" if plan.reactive and plan.reactive_why else "")
     )
     return Group(head, _domains(plan), _jobs(plan), counts)
 

@@ -76,3 +76,10 @@ def test_for_machines_each_plan_is_one_json_line(capsys: pytest.CaptureFixture[s
     assert [each["seq"] for each in told] == [1, 2]
     assert told[0]["jobs"][0]["reason"] == "target:ups"
     assert show.plans == 2
+
+
+def test_a_plan_without_forecasts_says_why() -> None:
+    shown = " ".join(text(plan(reactive=True, reactive_why="confidence 0.2")).split())
+
+    assert "reactive: forecasts are not trusted now (confidence 0.2)" in shown
+    assert "reactive" not in text(plan(reactive_why="confidence 0.2"))
