@@ -119,6 +119,7 @@ class Coordinator:
         if now_s - self._metered_s >= 1.0:
             shown_w = [self._meter_w.get(domain, np.nan) for domain in picture.fleet.domains]
             walls.meters(np.array(shown_w), 1.0)
+            walls.doubt(estimates.reasons)
             self._meter_w, self._metered_s = {}, now_s
         if now_s - self._planned_s >= URGENT_S and self._alarmed(estimates):
             self.urge("emergency")

@@ -30,6 +30,7 @@ class Control:
         self.leavings = Leavings(fleet)
         self.commands = Commands(fleet, leases, tree, region)
         self._hard_w: Floats | None = None
+        self._silent: frozenset[int] = frozenset()
 
     # Heard from nodes
 
@@ -98,7 +99,9 @@ class Control:
         """What leaves now; empty while we do not lead. Publish it at once, or not at all."""
         self.lead = leader.passed(self.lead, self.leases, now_s)
         dropped = self._hard_w is None or bool((hard_w < self._hard_w).any())
-        self._hard_w = hard_w.copy()
+        # A meter that falls silent is handled like a dropped limit.
+        dropped |= bool(estimates.reasons.keys() - self._silent)
+        self._hard_w, self._silent = hard_w.copy(), frozenset(estimates.reasons)
         sums = self.sums(now_s, wanted.managed, hard_w, estimates)
         return self.commands.compose(now_s, self.lead, self.ledger, sums, self.leavings, wanted, dropped)
 

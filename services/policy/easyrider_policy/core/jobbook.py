@@ -99,12 +99,16 @@ class JobBook:
         ]
 
     def _rows(self, fleet: Fleet) -> dict[str, tuple[int, ...]]:
-        """Fleet rows of each job; a board that two jobs claim is with the one that took it last."""
+        """Fleet rows of each job; a board that two jobs claim is with the one that took it last.
+
+        A node speaks for its own boards alone: what it says of another's is left out.
+        """
         held: dict[str, tuple[float, str]] = {}
         for job_id, entry in sorted(self.entries.items()):
-            for piece in entry.pieces.values():
+            for node, piece in entry.pieces.items():
                 for uuid in piece.gpus:
-                    if uuid in fleet.gpu_index:
+                    row = fleet.gpu_index.get(uuid)
+                    if row is not None and fleet.nodes[fleet.gpu_node[row]] == node:
                         held[uuid] = max(held.get(uuid, (piece.since_s, job_id)), (piece.since_s, job_id))
         rows: dict[str, list[int]] = {job_id: [] for job_id in self.entries}
         for uuid, (_, job_id) in held.items():

@@ -5,6 +5,7 @@ gain errors of the boards' sensors) is learned from meters, slowly, and only whe
 a reading, since a meter lags. It steers `target_w` alone. Without a meter the declared upper values stand.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -42,6 +43,7 @@ class Walls:
         self.offset_w = np.full(domains, np.nan)  # learned
         self.swing_w = np.zeros(domains)  # mean distance of single readings from it
         self.lessons = np.zeros(domains)
+        self.doubted = np.zeros(domains, dtype=np.bool_)
         self.board_part_w = np.zeros(domains)
         self.newest = np.zeros((_STEPS, domains))  # board part of the last ten columns
         self._at = 0
@@ -117,10 +119,15 @@ class Walls:
         self.swing_w += np.where(good, share * (np.minimum(np.abs(error), edge_w) - self.swing_w), 0.0)
         self.lessons += good
 
+    def doubt(self, silent: Iterable[int]) -> None:
+        """Domains whose meter is silent now: what it taught counts again once it speaks."""
+        self.doubted[:] = False
+        self.doubted[list(silent)] = True
+
     def standing_w(self, unmanaged_w: Floats) -> Floats:
         """Watts (D,) that stand on each domain besides board watts: learned where trusted, else declared."""
         declared = self.declared_w + unmanaged_w
-        trusted = (self.lessons >= _TRUSTED_AFTER) & np.isfinite(self.offset_w)
+        trusted = (self.lessons >= _TRUSTED_AFTER) & np.isfinite(self.offset_w) & ~self.doubted
         # A meter that reads far too low must not open the gate: half of what is declared stays.
         learned = np.maximum(self.offset_w + 2 * self.swing_w, _LEAST_SHARE * self.declared_w)
         return np.where(trusted, learned, declared)
