@@ -31,6 +31,16 @@ def test_a_job_starts_changes_and_ends_once_each():
     assert said == [["started"], [], [], ["changed"], ["ended"], []]
 
 
+def test_a_job_queued_again_under_its_id_starts_again():
+    jobs = watch()
+    first, again = Job(id="a", gpu_uuids=("g0",), started=100.0), Job(id="a", gpu_uuids=("g0",), started=200.0)
+    jobs.update([first], 0, 0, same)
+
+    (event,) = jobs.update([again], 0, S, same)
+
+    assert (event.change, event.started_ns) == ("started", 200 * S)
+
+
 def test_a_running_job_is_said_again_every_ten_seconds_even_without_news():
     jobs = watch()
     jobs.update([Job(id="a")], 0, 0, same)

@@ -52,7 +52,9 @@ class JobWatch:
             for job in now.values():
                 before = self._known.get(job.id)
                 if before != job:
-                    change: Change = "started" if before is None else "changed"
+                    # The same id with another start was queued again: a new run, whose phases begin anew.
+                    new = before is None or before.started != job.started
+                    change: Change = "started" if new else "changed"
                     events.append(self._event(job, change, t_ns, mono_ns, physical))
                     self._said_ns[job.id] = mono_ns
             self._known = now
