@@ -176,7 +176,7 @@ class Coordinator:
         limit_w = np.full(boards, np.nan)
         if self.decision is not None:
             limit_w = self._patient_w(now_s, self.decision, estimates)
-        if self.lower_only:
+        if self.lower_only or picture.unfit:
             # Below what was last acked too: a raise that was lost on its way must not be said again.
             held_w = np.fmin(picture.safety.commands.held.limit_w, picture.safety.ledger.requested_w)
             limit_w = np.fmin(limit_w, held_w)

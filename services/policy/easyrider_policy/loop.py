@@ -10,7 +10,7 @@ import msgspec
 from easyrider import log, metrics, subjects
 from easyrider.bus_port import BusDown, BusPort
 from easyrider.errors import MalformedMessage
-from easyrider.messages import ExitGrant, Plan, SetLimits
+from easyrider.messages import ExitGrant, Hold, Plan, SetLimits
 from easyrider.store_port import StorePort, StoreRefused, StoreSilent
 from easyrider_policy import gauges
 from easyrider_policy.coordinator import Coordinator, Look
@@ -66,6 +66,7 @@ class Loop:
         self._began_s: float | None = None
         self._verified = False
         self._waiting: set[str] = set()
+        self._unfit: tuple[str, ...] = ()
         self.looked_s = -math.inf
         self.state: dict[str, bytes] = {}  # for the store, of plans made while leading
 
@@ -84,11 +85,13 @@ class Loop:
         """One look and what follows from it."""
         look = self._coordinator.look(now_s)
         look_ms = (self._clocks.now_s() - now_s) * 1e3
+        self._say_what_is_unfit()
         await self._write_down(look, now_s)
         for command in look.orders.messages:
             # Asked right before each one: the look, or the disk, may have taken long.
-            if self._may_leave(command):
-                await self._say(subjects.command(command.region, command.node), command)
+            leaves = command if self._may_leave(command) else self._grant_instead(command)
+            if leaves is not None:
+                await self._say(subjects.command(command.region, command.node), leaves)
         lead = self._coordinator.picture.safety.lead
         if lead.phase == "contending":
             self.state = {}  # the store holds what the leader says
@@ -99,6 +102,14 @@ class Loop:
         elif not self._coordinator.picture.fleet.gpus:
             self._say_why_no_plan(now_s)
         await self._news.tell(look, now_s)
+
+    def _say_what_is_unfit(self) -> None:
+        unfit = self._coordinator.picture.unfit
+        if unfit != self._unfit:
+            self._unfit = unfit
+            self._scribe.note({"what": "rules_unfit" if unfit else "rules_fit", "faults": list(unfit)})
+            if unfit:
+                _LOG.error("these rules cannot be kept safe with the boards heard: no raise", faults=unfit)
 
     def _say_why_no_plan(self, now_s: float) -> None:
         self._began_s = now_s if self._began_s is None else self._began_s
@@ -138,6 +149,23 @@ class Loop:
             _UNSAID.labels("journal").inc()
             return False
         return True
+
+    def _grant_instead(self, command: Command) -> Hold | None:
+        """A vector that may not leave for want of a journal: its node is granted all the same, without watts."""
+        safety = self._coordinator.picture.safety
+        if not isinstance(command, SetLimits) or not safety.may_publish(self._clocks.now_s()):
+            return None
+        if command.epoch != safety.lead.epoch:
+            return None
+        return Hold(
+            tree=command.tree,
+            region=command.region,
+            node=command.node,
+            epoch=command.epoch,
+            seq=command.seq,
+            nonce=command.nonce,
+            ttl_s=command.ttl_s,
+        )
 
     def _raises(self, command: Command) -> bool:
         if not isinstance(command, SetLimits):

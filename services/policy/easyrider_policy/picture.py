@@ -12,6 +12,7 @@ from easyrider.tree import Rules
 from easyrider_policy.core import modes
 from easyrider_policy.core.ages import Ages
 from easyrider_policy.core.ahead import foresee
+from easyrider_policy.core.checks import faults
 from easyrider_policy.core.control import Control
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
@@ -36,6 +37,7 @@ class Picture:
 
     def __init__(self, rules: Rules, region: str, now_s: float) -> None:
         self.rules, self.region, self._began_s = rules, region, now_s
+        self.unfit: tuple[str, ...] = ()  # why these rules cannot be kept safe with the boards heard
         self.ages = Ages()
         self.jobs = JobBook()
         self.boards: dict[str, Board] = {}
@@ -169,6 +171,8 @@ class Picture:
 
     def _move_to(self, fleet: Fleet) -> None:
         before, self.fleet = self.fleet, fleet
+        # Classes may declare too little to judge a tree by; its boards, once heard, tell the rest.
+        self.unfit = tuple(faults(self.rules, fleet))
         self.safety = self.safety.moved_to(fleet, self.rules.leases)
         self.meters = self.meters.moved_to(fleet)
         self.facility = self.facility.carried(fleet)

@@ -8,7 +8,7 @@ from wired_box import Box, at, mono_ns
 from wired_site import Wired, rules
 
 from easyrider import subjects
-from easyrider.messages import ExitGrant, GpuAck, Leaving, LeavingGpu, LimitAck, SetLimits
+from easyrider.messages import ExitGrant, GpuAck, Hold, Leaving, LeavingGpu, LimitAck, SetLimits
 
 
 def limits(command: SetLimits) -> list[float | None]:
@@ -115,6 +115,19 @@ async def test_a_raise_that_was_lost_is_not_said_again_while_the_journal_is_brok
     said = [limits(command) for command in led.said(SetLimits, before) if command.node == "a"]
     assert len(said) >= 4, "grants go on"
     assert all(watts <= low[0] + 1e-6 for vector in said for watts in vector)
+
+
+async def test_a_node_whose_vector_may_not_leave_is_granted_without_watts(led: Wired, monkeypatch) -> None:
+    led.journal.broken = "No space left on device"
+    led.scribe.note({"what": "anything"})
+    await led.seconds(1)
+    # As with a board that nobody could read: no watts of it are surely no raise.
+    monkeypatch.setattr(type(led.loop), "_raises", lambda _self, command: isinstance(command, SetLimits))
+    before = len(led.bus.exchange.said)
+    await led.seconds(5)
+
+    assert not led.said(SetLimits, before)
+    assert len([hold for hold in led.said(Hold, before) if hold.node == "a"]) >= 4
 
 
 async def test_with_a_broken_journal_no_node_is_let_go_to_its_baseline(led: Wired) -> None:
