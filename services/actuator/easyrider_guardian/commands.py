@@ -1,10 +1,11 @@
 """A command from its bytes to its ack: fenced, stored, written lowers first, read back."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from easyrider import wire
 from easyrider.messages import ExitGrant, Hold, LimitAck, SetLimits
-from easyrider_guardian.adapters.clocks import boot_ns
+from easyrider_guardian.adapters.clocks import boot_ns, mono_ns
 from easyrider_guardian.core import fence, report, transitions, vector
 from easyrider_guardian.core.orders import Order
 from easyrider_guardian.core.records import Reading
@@ -122,14 +123,18 @@ def _exit(node: Node, command: ExitGrant, lease: fence.Lease) -> LimitAck:
 def _ack(
     node: Node, command: fence.Command, refused: str | None, accepted: bool, refusals: dict[str, str]
 ) -> LimitAck:
+    # A reader drops what it saw before the moment an ack names, so no reading in it may be older than that moment.
+    seen_mono_ns, seen_ns = mono_ns(), boot_ns()
+    node.crew.look_now()
+    node.absorb()
     now_ns = boot_ns()
     return report.limit_ack(
         command,
         node.standing,
         node.terms,
-        node.boards(now_ns),
+        node.boards(now_ns, seen_ns),
         refused,
         accepted,
         refusals,
-        node.moment(now_ns),
+        replace(node.moment(now_ns), mono_ns=seen_mono_ns),
     )

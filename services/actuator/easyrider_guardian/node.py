@@ -93,11 +93,11 @@ class Node:
         oldest_ns = max(not_before_ns, now_ns - nanoseconds(FRESH_S))
         return view.seen if view.seen_ns >= oldest_ns else None
 
-    def boards(self, now_ns: int) -> dict[str, Known]:
-        """Every known board, for messages."""
+    def boards(self, now_ns: int, not_before_ns: int = 0) -> dict[str, Known]:
+        """Every known board, for messages; without a reading where none is fresh (or none since `not_before_ns`)."""
         return {
             uuid: Known(uuid=uuid, reading=reading, last=self._last(uuid), settable=self._settable(uuid))
-            for uuid, reading in self.readings(now_ns).items()
+            for uuid, reading in self.readings(now_ns, not_before_ns).items()
         }
 
     def last_enforced_w(self) -> dict[str, float]:

@@ -82,12 +82,13 @@ class BoardWorker:
         return self._board
 
     def _look(self) -> Look:
+        asked_ns = boot_ns()  # what is told is no younger than the question
         try:
             reading = self._open().read()
         except DeviceError as fault:
             self._board = None
             return Look(index=self.index, uuid=self.uuid, at_ns=boot_ns(), fault=reason_of(fault))
-        return Look(index=self.index, uuid=self.uuid, at_ns=boot_ns(), reading=reading)
+        return Look(index=self.index, uuid=self.uuid, at_ns=asked_ns, reading=reading)
 
     def _write(self, order: Order) -> Outcome:
         try:
@@ -137,20 +138,21 @@ class BoardWorker:
                 return stamp_ns
 
     def _read_back(self, order: Order, board: BoardPort, fault_word: str | None) -> Outcome:
-        reading = None
+        reading, asked_ns = None, boot_ns()
         if fault_word in ("no_permission", "not_supported"):
             return Outcome(order=order, at_ns=boot_ns(), fault=fault_word)
         for read in range(READS):
             if read:
                 time.sleep(READ_EVERY_S)
+            asked_ns = boot_ns()
             try:
                 reading = board.read()
             except DeviceError as fault:
                 self._board, fault_word = None, reason_of(fault)
                 break
             if matches(order.limit_w, reading):
-                return Outcome(order=order, at_ns=boot_ns(), reading=reading, verified=True)
-        return Outcome(order=order, at_ns=boot_ns(), reading=reading, fault=fault_word)
+                return Outcome(order=order, at_ns=asked_ns, reading=reading, verified=True)
+        return Outcome(order=order, at_ns=asked_ns, reading=reading, fault=fault_word)
 
     def _note(self, order: Order, stamp_ns: int, outcome: Outcome) -> None:
         enforced_w = None if outcome.reading is None else outcome.reading.enforced_w
