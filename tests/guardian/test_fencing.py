@@ -12,6 +12,7 @@ import pytest
 from easyrider import wire
 from easyrider.guardian_link import GuardianLink, LinkBroken, LinkRefused
 from easyrider.messages import Hold
+from easyrider_guardian.core.permission import may
 
 
 def test_a_late_command_is_refused_and_nothing_is_written(node):
@@ -187,6 +188,38 @@ def test_a_peer_is_known_by_its_user_and_not_by_the_mode_of_the_socket(node, ope
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (0 if answered else 1)
     assert node.state().node == "n1"
+
+
+@pytest.mark.parametrize("verb", ["apply", "state", "watch", "leave", "restore"])
+def test_only_the_guardians_own_user_and_root_may_restore_without_a_lease(verb):
+    assert may(verb, OTHER, own_uid=OTHER + 1) == (verb != "restore")
+    assert may(verb, OTHER, own_uid=OTHER)
+    assert may(verb, 0, own_uid=OTHER)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can try as another user")
+def test_the_user_of_the_actuator_is_refused_a_restore_and_the_limits_stay(node, open_folder):
+    node.start(peer_uid=OTHER)
+    node.ready()
+    node.say(node.limits(400, 400, 400, 400))
+    node.socket.chmod(0o666)
+
+    child = os.fork()
+    if child == 0:
+        code = 9
+        try:
+            os.setresuid(OTHER, OTHER, OTHER)
+            with GuardianLink.open(node.socket, 3) as link:
+                link.restore()
+                code = 0
+        except LinkRefused as fault:
+            code = 1 if fault.why == "not_permitted" else 8
+        finally:
+            os._exit(code)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert node.state().armed
+    assert node.enforced_w() == [400] * 4
 
 
 def _frame(command):

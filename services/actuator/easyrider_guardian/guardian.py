@@ -1,5 +1,6 @@
 """The guardian's loop: requests, rounds, signals, and what the watchers are told. One thread, absolute deadlines."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from easyrider_guardian.adapters.clocks import boot_ns
 from easyrider_guardian.adapters.listener import Listener, Peer
 from easyrider_guardian.commands import obey
 from easyrider_guardian.core import report
+from easyrider_guardian.core.permission import may
 from easyrider_guardian.departure import Departure
 from easyrider_guardian.node import Node, needed
 from easyrider_guardian.restoring import restore
@@ -58,6 +60,11 @@ class Guardian:
 
     def _answer(self, peer: Peer, request: Request) -> Reply:
         number = request.id
+        if not may(request.verb, peer.uid, os.geteuid()):
+            log.bounded(self._log, "permission", 10).warning(
+                "a verb was refused", verb=request.verb, uid=peer.uid
+            )
+            return Reply(id=number, kind="refused", why="not_permitted")
         if request.verb == "apply":
             try:
                 ack = obey(self._node, request.body)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from easyrider import setting_checks
 from easyrider.config import setting
+from easyrider_guardian.core.permission import ROOT_UID
 from easyrider_guardian.core.records import Terms
 
 PREFIX = "EASYRIDER_GUARDIAN_"
@@ -30,7 +31,11 @@ class Config:
         help="id of the power tree; commands of another one are refused",
         fit=setting_checks.subject_token,
     )
-    peer_uid: int | None = setting(None, help="user that may speak to the socket besides our own", ge=0)
+    peer_uid: int | None = setting(
+        None,
+        help="user of the actuator; ours and root may speak to the socket too, and only those two may restore",
+        ge=0,
+    )
     fallback_w: float | None = setting(
         None, help="limit per GPU where none was told; empty: the device minimum", ge=1, le=100_000
     )
@@ -60,6 +65,6 @@ class Config:
 
     @property
     def peer_uids(self) -> frozenset[int]:
-        """Users that may connect."""
-        own = os.geteuid()
-        return frozenset({own} if self.peer_uid is None else {own, self.peer_uid})
+        """Users that may connect: ours, root, and the actuator's."""
+        own = {os.geteuid(), ROOT_UID}
+        return frozenset(own if self.peer_uid is None else {*own, self.peer_uid})

@@ -26,10 +26,10 @@ class CannotListen(EasyRiderError):
 
 
 class Peer:
-    """One connection. `watches`: it is told every state."""
+    """One connection, of the user that the kernel names. `watches`: it is told every state."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection, self.frames = connection, Frames()
+    def __init__(self, connection: socket.socket, uid: int) -> None:
+        self.connection, self.uid, self.frames = connection, uid, Frames()
         self.unsent = bytearray()
         self.watches = False
 
@@ -132,7 +132,7 @@ class Listener:
             connection.close()
             return
         connection.setblocking(False)
-        peer = Peer(connection)
+        peer = Peer(connection, uid)
         self._peers.add(peer)
         self._selector.register(connection, selectors.EVENT_READ, peer)
 
