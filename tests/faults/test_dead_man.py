@@ -13,6 +13,7 @@ from live_site import (
     FALLBACK_W,
     LEAN,
     MIN_W,
+    QUICK_LEASES,
     Site,
     site_up,
     small_world,
@@ -39,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     boards = {"node-1": (0,), "node-2": (0,)}
     job = Job(id="calm", type_key="calm", gpus=boards, program=training(4, communication_share=0.0))
     seconds = {"EASYRIDER_GUARDIAN_SECOND_STAGE_S": str(SECOND_STAGE_S)}
-    leases = {"leases": {"second_stage_s": SECOND_STAGE_S, "region_lease_s": 10.0}}
+    leases = {"leases": QUICK_LEASES | {"second_stage_s": SECOND_STAGE_S, "region_lease_s": 10.0}}
     extra = {f"guardian-{node}": seconds for node in ("node-1", "node-2")}
     with site_up(
         Path(tmp_path_factory.mktemp("d")), small_world(jobs=(job,)), without=LEAN, rules=leases, extra=extra

@@ -12,7 +12,7 @@ import msgpack
 import pytest
 from delaying_proxy import DelayingProxy, delaying_proxy
 from live_bus import Ear, Supply, ear, voice
-from live_site import LEAN, MAX_W, Site, calm_world, site_up, start_jobs, until
+from live_site import LEAN, MAX_W, QUICK_LEASES, Site, calm_world, site_up, start_jobs, until
 from mutants import copy_packages, edit, python_path
 
 from easyrider import subjects
@@ -65,7 +65,8 @@ def site(
 ) -> Iterator[Site]:
     extra = {f"actuator-{node}": {"EASYRIDER_ACTUATOR_NATS_URL": proxies[node].url} for node in proxies}
     extra |= {f"guardian-{UNCHECKED}": {"PYTHONPATH": unchecked}}
-    with site_up(Path(tmp_path_factory.mktemp("l")), calm_world(), without=LEAN, extra=extra) as running:
+    root, quick = Path(tmp_path_factory.mktemp("l")), {"leases": QUICK_LEASES}
+    with site_up(root, calm_world(), without=LEAN, extra=extra, rules=quick) as running:
         start_jobs(running)
         yield running
 
@@ -102,7 +103,7 @@ def test_a_command_held_back_for_seven_seconds_is_refused_and_without_the_check_
     until(lambda: site.so_far()["late_commands_applied"] == 2, 5, "the referee to count both boards")
     told = [finding for finding in site.findings() if finding["kind"] == "late"]
     assert {finding["node"] for finding in told} == {UNCHECKED}
-    assert all(finding["late_s"] > DELAY_S - 5.0 - 0.1 for finding in told)
+    assert all(finding["late_s"] > DELAY_S - QUICK_LEASES["ttl_s"] - 0.1 for finding in told)
     assert not site.so_far()["ok"]
 
 

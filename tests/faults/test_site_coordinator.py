@@ -19,7 +19,8 @@ NODES = ("node-1", "node-2")
 TAKE_OVER_S, FROM_NOTHING_S = 5.7, 6.7
 LOADED_S = 1.0
 """What a machine shared with other work may add."""
-FREEZE_S = 20.0
+FREEZE_S = 10.0
+"""Longer than its lease, and than the other takes to lead from nothing."""
 LOW_W = 330.0
 """Per board, with two of five modules out."""
 

@@ -108,6 +108,8 @@ def calm_world(*, nodes: int = 2, gpus: int = 2) -> World:
     )
 
 
+QUICK_LEASES = {"ttl_s": 2.0, "leader_lease_s": 3.0}
+"""For rules where leases are not what is watched: a coordinator is ready after its take-over's hold, 3 s and not 6."""
 LEAN = ("infra-bridge", "forecaster")
 """What a site can do without where neither meters nor forecasts matter."""
 

@@ -155,7 +155,6 @@ def test_a_job_start_becomes_frames_a_plan_a_command_limits_and_an_ack(
     site: Site, bus: Ear, record_property: pytest.FixtureRequest
 ):
     until(lambda: any(ack.message.accepted for ack in bus.of(LimitAck)), 10)
-    time.sleep(6.5)  # a take-over raises nothing for so long
     begun_s = time.monotonic()
     site.tell_twin("start")
 

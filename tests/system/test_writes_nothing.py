@@ -5,7 +5,18 @@ from pathlib import Path
 
 import pytest
 from live_bus import ear
-from live_site import LEAN, MAX_W, Site, holds, site_up, small_world, start_jobs, training, until
+from live_site import (
+    LEAN,
+    MAX_W,
+    QUICK_LEASES,
+    Site,
+    holds,
+    site_up,
+    small_world,
+    start_jobs,
+    training,
+    until,
+)
 
 from easyrider import subjects
 from easyrider.messages import Plan, SetLimits
@@ -28,7 +39,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         {"selector": {"node": ["node-2"]}, "mode": "shadow", "reason": "test", "since": ""},
     ]
     world = small_world(jobs=jobs)
-    with site_up(Path(tmp_path_factory.mktemp("s")), world, without=LEAN, rules={"modes": modes}) as running:
+    with site_up(
+        Path(tmp_path_factory.mktemp("s")),
+        world,
+        without=LEAN,
+        rules={"modes": modes, "leases": QUICK_LEASES},
+    ) as running:
         start_jobs(running, verified=False)
         yield running
 
