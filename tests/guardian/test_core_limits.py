@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from easyrider.messages import GpuLimit
-from easyrider_guardian.core import deadman, repair, transitions, vector
+from easyrider_guardian.core import deadman, repair, report, transitions, vector
 from easyrider_guardian.core.records import Baseline, Holding, Reading, Standing, Terms
 from easyrider_guardian.core.resume import resume
 
@@ -203,6 +204,40 @@ def test_a_missing_state_is_expired_and_its_second_stage_counts_from_now():
     assert deadman.stage(standing, TERMS, 1059 * SECOND) == 1
     assert deadman.stage(standing, TERMS, 1060 * SECOND) == 2
     assert deadman.fallback_w(standing.holdings["a"], TERMS, reading()) == 200
+
+
+@given(setting_w=inside, enforced_w=inside)
+def test_after_a_lost_state_a_setting_above_the_present_limit_raises_nothing_before_stage_two(
+    setting_w, enforced_w
+):
+    terms, seen = replace(TERMS, fallback_w=setting_w), reading(enforced_w)
+    standing = resume(None, BASELINES, terms, "b1", 1000 * SECOND)
+    written_w = {}
+
+    for second in range(62):
+        now_ns = (1000 + second) * SECOND
+        reached = deadman.stage(standing, terms, now_ns)
+        standing = deadman.enter(standing, reached, terms, {"a": seen})
+        due_w = repair.due(standing.holdings["a"], seen, repair.Record(), standing.stage, now_ns)
+        if due_w is not None:
+            written_w[second], seen = due_w, reading(due_w)
+
+    assert all(due_w <= enforced_w for second, due_w in written_w.items() if second < 60)
+    assert abs(seen.requested_w - setting_w) <= 0.5
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_after_a_lost_state_the_node_tells_the_fallback_of_its_own_setting(heard):
+    terms = replace(TERMS, fallback_w=450)
+    standing = resume(None, BASELINES, terms, "b1", 0)
+    seen = reading(300) if heard else None
+    board = report.Known(uuid="a", reading=seen, last=seen, settable=heard)
+
+    state = report.node_state(
+        standing, terms, {"a": board}, BASELINES, False, report.Moment(t_ns=0, mono_ns=0, nonce=0)
+    )
+
+    assert (state.stage, state.gpus[0].fallback_w, state.gpus[0].controlled) == (1, 450, True)
 
 
 def test_epochs_of_another_tree_do_not_fence_this_one():

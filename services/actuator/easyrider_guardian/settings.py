@@ -37,10 +37,24 @@ class Config:
         ge=0,
     )
     fallback_w: float | None = setting(
-        None, help="limit per GPU where none was told; empty: the device minimum", ge=1, le=100_000
+        None,
+        help="limit per GPU where none was told or the state was lost; must equal fallback_w_per_gpu of this node in "
+        "the rules, by which the coordinator counts; empty: the device minimum",
+        ge=1,
+        le=100_000,
     )
-    dead_man_s: float = setting(10.0, help="without a grant this long: min(present, fallback)", ge=2, le=600)
-    second_stage_s: float = setting(60.0, help="without a grant this long: the fallback", ge=3, le=3600)
+    dead_man_s: float = setting(
+        10.0,
+        help="without a grant this long: min(present, fallback); must equal leases.dead_man_s of the rules",
+        ge=2,
+        le=600,
+    )
+    second_stage_s: float = setting(
+        60.0,
+        help="without a grant this long: the fallback; must equal leases.second_stage_s of the rules",
+        ge=3,
+        le=3600,
+    )
     leave_s: float = setting(3.0, help="a stop waits this long for leave to restore", ge=0.1, le=8)
     keep: bool = setting(False, help="a stop leaves limits as they are (restart, upgrade)")
     nvml_library: Path | None = setting(None, help="NVML library to load; empty: libnvidia-ml.so.1")
