@@ -8,8 +8,19 @@ from pathlib import Path
 
 import pytest
 import yaml
-from live_bus import ear
-from live_site import LEAN, MAX_W, MIN_W, Site, holds, site_up, small_world, start_jobs, training, until
+from live_bus import Supply, ear, voice
+from live_site import (
+    LEAN,
+    MAX_W,
+    MIN_W,
+    Site,
+    holds,
+    site_up,
+    small_world,
+    start_jobs,
+    training,
+    until,
+)
 
 from easyrider import subjects
 from easyrider.messages import Plan
@@ -123,6 +134,8 @@ def test_a_node_without_the_library_says_so_stays_up_unready_and_counts_its_maxi
 def test_raises_beside_such_a_node_leave_room_for_all_it_may_draw(site: Site):
     start_jobs(site, verified=False)
 
-    until(lambda: site.raises_since(0), 15, "a raise on the node that can be controlled")
+    with voice(site.stack.servers, "infra-bridge") as bridge:
+        Supply(bridge).say(5)  # a supply that told nothing counts at its smallest planned limit
+        until(lambda: site.raises_since(0), 15, "a raise on the node that can be controlled")
     holds(lambda: site.limits_w()["node-2"] == [MAX_W] * 2, 2.0, "a node that nobody limits")
     site.judged_clean()
