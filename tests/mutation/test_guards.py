@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,10 +104,11 @@ def run(folder: Path, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout", "60"]
     paths = [f"tests/{test}" for test in dict.fromkeys(tests)]
     environ = {**os.environ, "PYTHONPATH": python_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    base = ["--basetemp", str(folder / "tmp")]
-    return subprocess.run(
-        [*command, *base, *paths], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=170
-    )
+    with tempfile.TemporaryDirectory(prefix="erm-") as short:  # the path of a socket has room for 107 bytes
+        base = ["--basetemp", f"{short}/t"]
+        return subprocess.run(
+            [*command, *base, *paths], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=170
+        )
 
 
 def test_with_every_guard_in_place_the_same_tests_are_green_on_a_copy(tmp_path: Path):

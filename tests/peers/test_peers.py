@@ -62,7 +62,8 @@ def known_node(tmp_path, monkeypatch):
 @pytest.fixture
 def own_node(tmp_path, monkeypatch):
     """No stack is up: exec starts a node, on which the command may set limits."""
-    monkeypatch.setenv("EASYRIDER_RUN", str(tmp_path / "nothing"))
+    monkeypatch.delenv("EASYRIDER_RUN", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # where no stack of this user is
     monkeypatch.chdir(tmp_path)
 
 

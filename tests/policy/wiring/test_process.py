@@ -50,7 +50,7 @@ async def test_rules_come_from_the_store_at_the_first_start_and_while_it_runs(
             await store.save_rules(TREE, 4, dump(rules(4, pdu_w=1100.0)))
             journal = state / "journal.jsonl"
             until(
-                lambda: "rules_refused" in journal.read_text(),
+                lambda: journal.exists() and "rules_refused" in journal.read_text(),
                 "rules whose fallbacks do not fit to be refused",
             )
     finally:
