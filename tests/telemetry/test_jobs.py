@@ -33,7 +33,10 @@ def test_a_job_starts_changes_and_ends_once_each():
 
 def test_a_job_queued_again_under_its_id_starts_again():
     jobs = watch()
-    first, again = Job(id="a", gpu_uuids=("g0",), started=100.0), Job(id="a", gpu_uuids=("g0",), started=200.0)
+    first, again = (
+        Job(id="a", gpu_uuids=("g0",), started=100.0),
+        Job(id="a", gpu_uuids=("g0",), started=200.0),
+    )
     jobs.update([first], 0, 0, same)
 
     (event,) = jobs.update([again], 0, S, same)
