@@ -86,6 +86,7 @@ def end_with_the_tests() -> None:
     """Should they be killed, the demonstration is told to end; a change of user forgets it and says it again."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests run in the background inherit a deaf one
 
 
 def start(home: Path, *arguments: str) -> Watched:

@@ -75,6 +75,7 @@ def end_with_the_tests() -> None:
     """Should they be killed, the stack is told to end."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests run in the background inherit a deaf one
 
 
 def environ_of(place: Path) -> bytes:
