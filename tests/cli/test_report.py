@@ -46,7 +46,9 @@ def test_trips_are_counted_and_listed(shown: Demonstration) -> None:
 
 
 def test_the_report_is_json_without_a_number_that_json_has_not(shown: Demonstration) -> None:
-    json.dumps(as_json(shown), allow_nan=False)
+    report = as_json(shown)
+
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
 def test_the_table_fits_a_terminal_and_tells_what_became_of_the_supply(shown: Demonstration) -> None:
