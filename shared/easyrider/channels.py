@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from easyrider import subjects
 from easyrider.messages import (
+    Answer,
+    Ask,
     Budget,
     Demand,
     ExitGrant,
@@ -108,7 +110,7 @@ CHANNELS = (
         "demand", subjects.demand("PARENT", _REGION), (Demand,), "core", "what a region asks of its parent"
     ),
     Channel("budget", subjects.budget(_REGION), (Budget,), "core", "what a parent grants, under a lease"),
-    Channel("ask", subjects.ask(_REGION), (), "core", "the admin API asks a coordinator"),
+    Channel("ask", subjects.ask(_REGION), (Ask, Answer), "core", "the admin API asks; answered in its inbox"),
     Channel(
         "event", subjects.event("KIND", _REGION), (), "JetStream", "CloudEvents 1.0 in JSON, for integrations"
     ),

@@ -109,6 +109,30 @@ class ModeRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HoldRule:
+    """No limit rises in these domains, or anywhere where none is named, until an operator takes this away."""
+
+    id: str
+    domains: tuple[str, ...] = ()
+    reason: str = ""
+    since: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadTarget:
+    """What a domain may draw between two moments (RFC 3339), below its own target: a grid's or an operator's wish."""
+
+    id: str
+    domain: str
+    begins: str
+    ends: str
+    target_w: float
+    reason: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriorityClass:
     """What a lost second of such a job weighs, and how slow it may get before others yield."""
 
@@ -155,6 +179,8 @@ class Rules:
     classes: dict[str, NodeClass]
     nodes: tuple[Node, ...]
     modes: tuple[ModeRule, ...] = ()
+    holds: tuple[HoldRule, ...] = ()
+    targets: tuple[LoadTarget, ...] = ()
     priorities: dict[str, PriorityClass] = field(default_factory=dict)
     pacing: Pacing = Pacing()
     leases: Leases = Leases()

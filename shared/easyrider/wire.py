@@ -24,12 +24,12 @@ from easyrider.errors import (
     WrongField,
 )
 from easyrider.finite import refuse_unfinite
-from easyrider.messages import ALL, Message, NodeFrame, Plan, PowerForecast
+from easyrider.messages import ALL, Answer, Message, NodeFrame, Plan, PowerForecast
 
 VERSION = 1
 NODE_LIMIT = 64 * 1024
 REGION_LIMIT = 900 * 1024
-_LIMITS: dict[type[Message], int] = {Plan: REGION_LIMIT, PowerForecast: REGION_LIMIT}
+_LIMITS: dict[type[Message], int] = {Plan: REGION_LIMIT, PowerForecast: REGION_LIMIT, Answer: REGION_LIMIT}
 _ENCODER = msgspec.msgpack.Encoder()
 _KINDS: dict[str, type[Message]] = {str(kind.__struct_config__.tag): kind for kind in ALL}
 _FRAME = msgspec.msgpack.Decoder(NodeFrame)

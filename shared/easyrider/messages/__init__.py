@@ -3,6 +3,7 @@
 A number's unit is the end of its name. Unix time (`t_ns`) is for people and joins; no decision reads it.
 """
 
+from easyrider.messages.asks import Answer, Ask
 from easyrider.messages.base import Message, Record
 from easyrider.messages.commands import ExitGrant, GpuAck, GpuLimit, Hold, LimitAck, SetLimits
 from easyrider.messages.forecasts import HorizonForecast, PowerForecast, SeriesForecast
@@ -28,10 +29,14 @@ ALL: tuple[type[Message], ...] = (
     Leaving,
     Demand,
     Budget,
+    Ask,
+    Answer,
 )
 
 __all__ = [
     "ALL",
+    "Answer",
+    "Ask",
     "Budget",
     "Demand",
     "DomainPlan",

@@ -1,0 +1,32 @@
+"""What the admin API asks a coordinator, and what the leader of that scope answers."""
+
+from typing import Literal
+
+from easyrider.messages.base import Count, Message, Name
+
+Question = Literal["state", "jobs", "rules", "free"]
+"""`state`: everything live, for people and dry runs. `jobs`: every job, or the one named. `rules`: look at the
+store now and say whether its newest version was adopted. `free`: the operator releases what is booked for a node."""
+
+
+class Ask(Message, tag="ask", frozen=True):
+    """One question; `name` is a job's or node's id where the question is about one."""
+
+    tree: Name
+    region: Name
+    what: Question
+    name: str = ""
+    who: str = ""  # the token's name, for the journal
+
+
+class Answer(Message, tag="answer", frozen=True):
+    """The leader's answer; others stay silent. `body` is a JSON document, empty where `ok` is false."""
+
+    tree: Name
+    region: Name
+    ok: bool
+    reason: str  # empty where ok; else what happened and what to do
+    epoch: Count
+    version: Count  # of the rules in force
+    t_ns: int
+    body: bytes = b""
