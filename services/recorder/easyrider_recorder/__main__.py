@@ -1,0 +1,1 @@
+"""The recorder: keeps what is said on the bus."""
