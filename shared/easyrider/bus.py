@@ -1,4 +1,4 @@
-"""The bus over NATS: the only file that imports the client library.
+"""The bus over NATS; with `bus_client` the only file that imports the client library.
 
 Three habits of the library are worked around here. A publish while the link is down is kept and delivered late:
 we raise `BusDown` instead. A forbidden subscription returns normally: a message to ourselves, sent after it, comes
@@ -15,39 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import nats.errors
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from easyrider import cloudevents, log, metrics, subjects, wire
+from easyrider.asking import Asking
 from easyrider.backlog import Backlog
-from easyrider.bus_port import (
-    Arrival,
-    BusClosed,
-    BusDown,
-    BusPort,
-    BusRefused,
-    BusShut,
-    EventNotKept,
-    Handler,
-)
+from easyrider.bus_client import UNSENT_LIMIT, PromptClient, options
+from easyrider.bus_port import BusClosed, BusDown, BusRefused, BusShut, EventNotKept, Handler, NoAnswer
 from easyrider.delivery import Delivery, dropped
 from easyrider.messages import Message
+from easyrider.tls import TlsFiles, why_refused
 
-__all__ = [
-    "Arrival",
-    "Bus",
-    "BusClosed",
-    "BusDown",
-    "BusPort",
-    "BusRefused",
-    "BusShut",
-    "EventNotKept",
-    "Handler",
-]
+__all__ = ["Bus", "BusClosed", "BusDown", "BusRefused", "BusShut", "EventNotKept"]
 
-_PING_S = 2
 _PROBE_S = 5.0
-_UNSENT_LIMIT = 1024 * 1024
 _TURNS = 4
 _QUEUE_MESSAGES, _QUEUE_BYTES = 65536, 64 * 1024 * 1024
 
@@ -55,28 +36,12 @@ _unsent = metrics.counter("bus_unsent_total", "Messages that could not leave", [
 _up = metrics.gauge("bus_connected_ratio", "1 while the named connection is up", ["connection"])
 
 
-class _PromptClient(Client):
-    """Hands a lone message to the transport at once; the library's own way wakes a task for it, a third of its cost.
-
-    What comes while the transport still holds something goes the library's way: in one go, and counted as pending.
-    """
-
-    async def _flush_pending(self, force_flush: bool = False) -> Any:
-        writer = getattr(self._transport, "_io_writer", None)  # a websocket has none
-        link = None if writer is None else writer.transport
-        if force_flush or link is None or link.is_closing() or link.get_write_buffer_size():
-            return await super()._flush_pending(force_flush)
-        if self._pending_data_size > 0:
-            pending, self._pending, self._pending_data_size = self._pending, [], 0
-            link.writelines(pending)
-
-
-class Bus:
+class Bus(Asking):
     """One connection. Made by `Bus.connect`."""
 
-    def __init__(self, name: str, buffered: bool) -> None:
+    def __init__(self, name: str, buffered: bool, client: PromptClient) -> None:
         self.name, self._buffered = name, buffered
-        self._client = _PromptClient()
+        self._client = client
         self._log = log.get("easyrider.bus").bind(connection=name)
         self._refusals: list[str] = []
         self._probes: dict[bytes, asyncio.Future[None]] = {}
@@ -94,16 +59,18 @@ class Bus:
         *,
         name: str,
         seed_file: Path | None = None,
+        tls: TlsFiles | None = None,
         buffered: bool = True,
         wait_s: float | None = None,
     ) -> AsyncIterator["Bus"]:
         """A connected bus, closed on leaving; waits for the server for ever, or `wait_s` (then `BusDown`, `BusShut`).
 
         The inbox is `_INBOX_<user>`: the stem of `seed_file`, else `name` up to its first dot. `buffered=False`
-        (commands): what the link had not taken when it broke is thrown away, never sent late.
+        (commands): what the link had not taken when it broke is thrown away, never sent late. With `tls`, or a URL
+        that asks for it, nothing is ever said in plain text.
         Raises `BusClosed` out of the block if the client gives up for good.
         """
-        bus = cls(name, buffered)
+        bus = cls(name, buffered, PromptClient(url, tls))
         user = seed_file.stem if seed_file is not None else name.partition(".")[0]
         try:
             async with asyncio.timeout(wait_s):
@@ -157,13 +124,12 @@ class Bus:
         if ack_s is None:
             await self._send(subject, body, headers)
             return
-        await self._refuse_unless_sendable(subject, len(body))
         try:
-            answer = await self._client.request(subject, body, timeout=ack_s, headers=headers)
-        except (nats.errors.NoRespondersError, nats.errors.TimeoutError) as fault:
-            raise EventNotKept(f"{subject}: {fault or 'no answer in time'}") from fault
-        if b'"error"' in answer.data:
-            raise EventNotKept(f"{subject}: {answer.data.decode(errors='replace')}")
+            word = await self._request(subject, body, ack_s, headers)
+        except NoAnswer as fault:
+            raise EventNotKept(str(fault)) from fault
+        if b'"error"' in word:
+            raise EventNotKept(f"{subject}: {word.decode(errors='replace')}")
 
     async def keep_events(self, *, max_age_s: float = 30 * 86400, max_bytes: int = 1 << 30) -> None:
         """Have a stream that keeps every integration event, made if it is not there. Raises `BusRefused`."""
@@ -181,22 +147,13 @@ class Bus:
     async def _open(self, url: str, user: str, seed_file: Path | None) -> None:
         self._waits_for = log.blot(url)
         await self._client.connect(
-            url,
+            [part.strip() for part in url.split(",")],
             name=self.name,
             error_cb=self._on_error,
             disconnected_cb=self._on_lost,
             reconnected_cb=self._on_back,
             closed_cb=self._on_closed,
-            connect_timeout=2,
-            # a fleet that lost its server does not come back in one instant
-            reconnect_time_wait=0.2 + 0.3 * random.random(),  # type: ignore[arg-type]
-            max_reconnect_attempts=-1,
-            ping_interval=_PING_S,
-            max_outstanding_pings=2,
-            pending_size=2 * _UNSENT_LIMIT,
-            drain_timeout=5,
-            inbox_prefix=f"_INBOX_{user}",
-            nkeys_seed=None if seed_file is None else str(seed_file),
+            **options(user, seed_file),
         )
         self._waits_for = ""
         _up.labels(self.name).set(1)
@@ -225,6 +182,15 @@ class Bus:
     def _refused(self, pattern: str) -> str | None:
         return next((line for line in self._refusals if f'"{pattern.lower()}"' in line), None)
 
+    async def _request(
+        self, subject: str, body: bytes, wait_s: float, headers: dict[str, str] | None = None
+    ) -> bytes:
+        await self._refuse_unless_sendable(subject, len(body))
+        try:
+            return (await self._client.request(subject, body, timeout=wait_s, headers=headers)).data
+        except (nats.errors.Error, TimeoutError, OSError) as fault:
+            raise NoAnswer(subject, str(fault) or "silence") from fault
+
     async def _send(self, subject: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         await self._refuse_unless_sendable(subject, len(body))
         try:
@@ -235,13 +201,13 @@ class Bus:
 
     async def _refuse_unless_sendable(self, subject: str, size: int) -> None:
         for _turn in range(_TURNS):  # a burst of ours is no stuck link: let the library hand it to the kernel
-            if self._client.pending_data_size + size <= _UNSENT_LIMIT or not self._client.is_connected:
+            if self._client.pending_data_size + size <= UNSENT_LIMIT or not self._client.is_connected:
                 break
             await asyncio.sleep(0)
         if not self._client.is_connected:
             _unsent.labels("disconnected").inc()
             raise BusDown(subject, "not connected")
-        if self._client.pending_data_size + size > _UNSENT_LIMIT:
+        if self._client.pending_data_size + size > UNSENT_LIMIT:
             _unsent.labels("stuck").inc()
             raise BusDown(subject, "the server takes nothing more for now")
 
@@ -279,7 +245,7 @@ class Bus:
             key, every_s, said = f"error {type(fault).__name__}", 10.0, "bus error"
             if self._waits_for:
                 key, every_s, said = "waits", 60.0, f"no bus at {self._waits_for} yet; trying for ever"
-            log.bounded(self._log, key, every_s).warning(said, why=log.blot(text))
+            log.bounded(self._log, key, every_s).warning(said, why=why_refused(fault) or log.blot(text))
 
     async def _on_lost(self) -> None:
         _up.labels(self.name).set(0)

@@ -1,11 +1,11 @@
-"""What a bus is to the services: two verbs, and what can go wrong with them. No client library here."""
+"""What a bus is to the services: say, hear, ask, answer; and what can go wrong with it. No client library here."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from easyrider.errors import EasyRiderError
-from easyrider.messages import Message
+from easyrider.messages import Answer, Ask, Message
 
 M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
 
@@ -37,6 +37,14 @@ class BusClosed(EasyRiderError):
     """The client gave up for good; a process without its bus must end and be started anew."""
 
 
+class NoAnswer(EasyRiderError):
+    """Nobody answered in time; whether the question was heard is not known."""
+
+    def __init__(self, subject: str, why: str) -> None:
+        self.subject, self.why = subject, why
+        super().__init__(f"no answer on {subject}: {why}")
+
+
 class EventNotKept(EasyRiderError):
     """An event was sent, but no stream said that it keeps it."""
 
@@ -50,9 +58,12 @@ class Arrival:
 
     subject: str
     mono_ns: int
+    reply: str = ""  # where an answer is awaited
 
 
 Handler = Callable[[Any, Arrival], Awaitable[None] | None]
+Answerer = Callable[[Ask], Awaitable[Answer | None]]
+"""None: not ours to answer, because another leads or another tree is asked."""
 
 
 class BusPort(Protocol):
@@ -81,4 +92,12 @@ class BusPort(Protocol):
         self, kind: str, region: str, data: dict[str, Any], *, source: str, ack_s: float | None = None
     ) -> None:
         """Say a CloudEvent on `event.<kind>.<region>`. With `ack_s`, wait so long for the stream's word."""
+        ...
+
+    async def ask(self, region: str, ask: Ask, deadline_s: float) -> Answer:
+        """The leader's answer. Raises `NoAnswer` after `deadline_s` or where it makes no sense, `BusDown` unsent."""
+        ...
+
+    async def answer(self, region: str, answerer: Answerer) -> None:
+        """Answer what is asked of `region`, one after the other. Returns when the server knows; see `subscribe`."""
         ...

@@ -30,6 +30,11 @@ class Raw(Protocol):
         """What was said."""
         ...
 
+    @property
+    def reply(self) -> str:
+        """Where an answer is awaited; empty: nowhere."""
+        ...
+
 
 class Delivery:
     """Decodes for one subscription; what fails is counted and told, and the next message is taken."""
@@ -42,7 +47,7 @@ class Delivery:
 
     async def on_message(self, raw: Raw) -> None:
         """Handle one message to its end."""
-        arrival = Arrival(raw.subject, time.monotonic_ns())
+        arrival = Arrival(raw.subject, time.monotonic_ns(), raw.reply)
         try:
             message = wire.decode(raw.data, self._types)
         except MalformedMessage as fault:

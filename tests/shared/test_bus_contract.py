@@ -12,9 +12,9 @@ import pytest
 
 from easyrider import errors, metrics, subjects
 from easyrider.bus import Bus
-from easyrider.bus_port import Arrival, BusPort
+from easyrider.bus_port import Arrival, BusPort, NoAnswer
 from easyrider.embedded import ServerProcess
-from easyrider.messages import ExitGrant, Hold, Message, SetLimits
+from easyrider.messages import Answer, Ask, ExitGrant, Hold, Message, SetLimits
 from easyrider.testing import Exchange, FakeBus
 
 Open = Callable[[], AbstractAsyncContextManager[BusPort]]
@@ -175,6 +175,97 @@ async def test_a_number_that_is_none_is_not_said(bus: BusPort) -> None:
         await bus.publish(subjects.command("r1", "n1"), broken)
     with pytest.raises(errors.NotFinite):
         await bus.publish_event("drift", "r1", {"drop_w": math.inf}, source="test")
+
+
+async def test_a_question_is_answered_by_the_one_who_leads_while_others_are_silent(
+    bus: BusPort, open_bus: Open
+) -> None:
+    async def leads(ask: Ask) -> Answer:
+        return answer(ask, b"{}")
+
+    async def follows(ask: Ask) -> None:
+        return None
+
+    async with open_bus() as leader, open_bus() as follower:
+        await follower.answer("r1", follows)
+        await leader.answer("r1", leads)
+
+        answers = [await bus.ask("r1", ask(name=f"job{index}"), 5.0) for index in range(20)]
+
+    assert [each.reason for each in answers] == [f"job{index}" for index in range(20)]
+
+
+async def test_questions_asked_at_once_each_get_their_own_answer(bus: BusPort, open_bus: Open) -> None:
+    async def leads(ask: Ask) -> Answer:
+        return answer(ask, ask.name.encode())
+
+    async with open_bus() as leader:
+        await leader.answer("r1", leads)
+
+        answers = await asyncio.gather(*(bus.ask("r1", ask(name=f"job{i}"), 5.0) for i in range(20)))
+
+    assert [each.body for each in answers] == [f"job{index}".encode() for index in range(20)]
+
+
+async def test_a_question_that_nobody_hears_is_told_at_once(bus: BusPort) -> None:
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+
+    with pytest.raises(NoAnswer):
+        await bus.ask("nowhere", ask(), 5.0)
+
+    assert loop.time() - began_s < 4.0
+
+
+async def test_a_question_that_everybody_leaves_open_ends_with_its_deadline(
+    bus: BusPort, open_bus: Open
+) -> None:
+    async def follows(ask: Ask) -> None:
+        return None
+
+    async with open_bus() as follower:
+        await follower.answer("r1", follows)
+
+        with pytest.raises(NoAnswer):
+            await bus.ask("r1", ask(), 0.2)
+
+
+async def test_an_answer_in_the_name_of_another_tree_is_none(bus: BusPort, open_bus: Open) -> None:
+    async def leads(ask: Ask) -> Answer:
+        return msgspec.structs.replace(answer(ask, b""), tree="another")
+
+    async with open_bus() as leader:
+        await leader.answer("r1", leads)
+
+        with pytest.raises(NoAnswer, match="another"):
+            await bus.ask("r1", ask(), 5.0)
+
+
+async def test_a_question_without_a_place_to_answer_is_left_aside(
+    bus: BusPort, open_bus: Open, eventually: Eventually
+) -> None:
+    asked: list[str] = []
+
+    async def leads(ask: Ask) -> Answer:
+        asked.append(ask.name)
+        return answer(ask, b"")
+
+    async with open_bus() as leader:
+        await leader.answer("r1", leads)
+        await bus.publish(subjects.ask("r1"), ask(name="said to nobody"))
+        await bus.ask("r1", ask(name="asked"), 5.0)
+
+    assert asked == ["asked"]
+
+
+def ask(name: str = "") -> Ask:
+    return Ask(tree="site", region="r1", what="state", name=name, who="test")
+
+
+def answer(ask: Ask, body: bytes) -> Answer:
+    return Answer(
+        tree=ask.tree, region=ask.region, ok=True, reason=ask.name, epoch=1, version=1, t_ns=0, body=body
+    )
 
 
 async def test_it_says_that_it_is_connected(bus: BusPort) -> None:

@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from easyrider import cloudevents, log, subjects, wire
+from easyrider.asking import Asking
 from easyrider.backlog import Backlog
-from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler
+from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler, NoAnswer
 from easyrider.delivery import Delivery, dropped
 from easyrider.messages import Message
 
@@ -18,6 +20,7 @@ from easyrider.messages import Message
 class _Raw:
     subject: str
     data: bytes
+    reply: str = ""
 
 
 @dataclass
@@ -26,16 +29,20 @@ class Exchange:
 
     listeners: list[tuple[str, "asyncio.Queue[_Raw]"]] = field(default_factory=list)
     said: list[tuple[str, bytes]] = field(default_factory=list)
+    inboxes: dict[str, "asyncio.Future[bytes]"] = field(default_factory=dict)
 
-    def say(self, subject: str, body: bytes) -> None:
-        """Hand it to every listener whose pattern fits."""
+    def say(self, subject: str, body: bytes, reply: str = "") -> int:
+        """Hand it to every listener whose pattern fits; how many that were."""
         self.said.append((subject, body))
-        for pattern, queue in self.listeners:
-            if subjects.covers(pattern, subject):
-                queue.put_nowait(_Raw(subject, body))
+        if (waiting := self.inboxes.get(subject)) is not None and not waiting.done():
+            waiting.set_result(body)
+        heard_by = [queue for pattern, queue in self.listeners if subjects.covers(pattern, subject)]
+        for queue in heard_by:
+            queue.put_nowait(_Raw(subject, body, reply))
+        return len(heard_by)
 
 
-class FakeBus:
+class FakeBus(Asking):
     """`forbidden`: subjects this user may not use; `connected = False`: the link is down."""
 
     def __init__(self, exchange: Exchange | None = None, forbidden: tuple[str, ...] = ()) -> None:
@@ -104,13 +111,28 @@ class FakeBus:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _say(self, subject: str, body: bytes) -> None:
+    async def _request(
+        self, subject: str, body: bytes, wait_s: float, _headers: dict[str, str] | None = None
+    ) -> bytes:
+        inbox = f"_INBOX_fake.{uuid.uuid4().hex}"
+        word: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.exchange.inboxes[inbox] = word
+        try:
+            if not self._say(subject, body, inbox):
+                raise NoAnswer(subject, "nobody listens there")
+            async with asyncio.timeout(wait_s):
+                return await word
+        except TimeoutError as fault:
+            raise NoAnswer(subject, "silence") from fault
+        finally:
+            del self.exchange.inboxes[inbox]
+
+    def _say(self, subject: str, body: bytes, reply: str = "") -> int:
         if not self.connected:
             raise BusDown(subject, "not connected")
-        if not any(
-            subjects.covers(banned, subject) for banned in self._forbidden
-        ):  # as the real one: not delivered
-            self.exchange.say(subject, body)
+        if any(subjects.covers(banned, subject) for banned in self._forbidden):
+            return 0  # as the real one: not delivered
+        return self.exchange.say(subject, body, reply)
 
 
 async def _pump(queue: "asyncio.Queue[_Raw]", take: Delivery | Backlog) -> None:
