@@ -1,8 +1,9 @@
 """Messages to bytes and back: one MessagePack map each, checked before anything believes it.
 
-Bytes unpack with a hook that sees every pair of a map. A frame as we write it goes straight into its record: `kind`
-and `v` stand first and every other field is required, so a header that counts exactly the fields leaves no room for
-a key that stands twice. Whatever the short way does not take is read again the long way, which names the fault.
+Bytes unpack with a hook that sees every pair of a map. A message as we write it takes a short way, ten times as fast:
+it is decoded straight into its record and, if encoding that gives the same bytes again, it held no key twice and
+nothing that the record does not show. Whatever the short way does not take is read again the long way, which names
+the fault.
 """
 
 import math
@@ -24,7 +25,7 @@ from easyrider.errors import (
     WrongField,
 )
 from easyrider.finite import refuse_unfinite
-from easyrider.messages import ALL, Answer, Message, NodeFrame, Plan, PowerForecast
+from easyrider.messages import ALL, Answer, Message, Plan, PowerForecast
 
 VERSION = 1
 NODE_LIMIT = 64 * 1024
@@ -32,9 +33,7 @@ REGION_LIMIT = 900 * 1024
 _LIMITS: dict[type[Message], int] = {Plan: REGION_LIMIT, PowerForecast: REGION_LIMIT, Answer: REGION_LIMIT}
 _ENCODER = msgspec.msgpack.Encoder()
 _KINDS: dict[str, type[Message]] = {str(kind.__struct_config__.tag): kind for kind in ALL}
-_FRAME = msgspec.msgpack.Decoder(NodeFrame)
-_FRAME_ENTRIES = len(NodeFrame.__struct_fields__) + 1  # and `kind`
-_FRAME_HEAD = b"\xde" + _FRAME_ENTRIES.to_bytes(2, "big") + b"\xa4kind\xaanode_frame\xa1v\x01"
+_LARGEST_FIXMAP = 15
 
 
 def kind_of(message_type: type[Message]) -> str:
@@ -61,22 +60,39 @@ def decode(data: bytes, expected: Collection[type[Message]]) -> Message:
     limit = max(map(size_limit, expected))
     if len(data) > limit:
         raise Oversize(len(data), limit)
-    if data.startswith(_FRAME_HEAD) and NodeFrame in expected:
-        frame = _frame_as_written(data)
-        if frame is not None:
-            return frame
+    for kind in expected:
+        if data.startswith(_HEADS[kind]):
+            message = _as_written(data, kind)
+            if message is not None:
+                return message
     return _decode_the_long_way(data, expected)
 
 
-def _frame_as_written(data: bytes) -> NodeFrame | None:
-    if len(data) > NODE_LIMIT:
+def _head(kind: type[Message]) -> bytes:
+    """How every message of this type begins as we write it: the number of its entries, then its kind."""
+    entries = len(kind.__struct_fields__) + 1  # and `kind`
+    count = bytes([0x80 | entries]) if entries <= _LARGEST_FIXMAP else b"\xde" + entries.to_bytes(2, "big")
+    return count + _ENCODER.encode("kind") + _ENCODER.encode(kind_of(kind))
+
+
+_HEADS: dict[type[Message], bytes] = {kind: _head(kind) for kind in ALL}
+_DECODERS: dict[type[Message], msgspec.msgpack.Decoder[Any]] = {
+    kind: msgspec.msgpack.Decoder(kind) for kind in ALL
+}
+
+
+def _as_written(data: bytes, kind: type[Message]) -> Message | None:
+    """The message, or None where anything about it is unusual."""
+    if len(data) > size_limit(kind):
         return None
     try:
-        frame = _FRAME.decode(data)
-    except msgspec.DecodeError:
+        message: Message = _DECODERS[kind].decode(data)
+    except (msgspec.DecodeError, RecursionError):
         return None
-    refuse_unfinite(frame)
-    return frame
+    if _ENCODER.encode(message) != data:
+        return None
+    refuse_unfinite(message, decoded=True)
+    return message
 
 
 def _decode_the_long_way(data: bytes, expected: Collection[type[Message]]) -> Message:
@@ -91,7 +107,8 @@ def _decode_the_long_way(data: bytes, expected: Collection[type[Message]]) -> Me
     if len(data) > (own := size_limit(found)):
         raise Oversize(len(data), own)
     try:
-        message = msgspec.convert(fields, found, strict=True)
+        # bytes are bytes here, and no text that might be base64
+        message = msgspec.convert(fields, found, strict=True, builtin_types=(bytes,))
     except (msgspec.ValidationError, OverflowError) as fault:
         _name_wrong_value(fields)
         raise WrongField(str(fault)) from fault

@@ -83,6 +83,18 @@ def test_a_changed_value_is_read_as_it_is_or_refused(message: Message, draw: st.
     assert fields_of(read)[name] == fields[name]
 
 
+@given(any_message)
+def test_a_message_as_we_write_it_is_read_the_short_way(message: Message) -> None:
+    assert wire._as_written(wire.encode(message), type(message)) == message
+
+
+def test_text_is_no_bytes() -> None:
+    fields = fields_of(HOLD) | {"sig": ""}
+
+    with pytest.raises(errors.WrongField, match="sig"):
+        wire.decode(msgpack.packb(fields), ALL)
+
+
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_a_number_that_is_none_is_refused_both_ways(number: float) -> None:
     broken = msgspec.structs.replace(HOLD, ttl_s=number)
