@@ -6,6 +6,7 @@ Whether its fallbacks fit and its breakers wait long enough is for the policy, w
 from collections import Counter
 from collections.abc import Iterable
 
+from easyrider.order_checks import check_holds, check_targets
 from easyrider.records import Faults
 from easyrider.subjects import BadToken, token
 from easyrider.tree import SELECTOR_KEYS, Domain, Node, NodeClass, Rules
@@ -45,6 +46,8 @@ def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[s
         )
         _numbers(f"classes.{name}", {"gpu_min_w": kind.gpu_min_w}, faults)
     _check_rules(rules, faults)
+    check_holds(rules.holds, domain_ids, faults)
+    check_targets(rules.targets, domain_ids, faults)
 
 
 def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:

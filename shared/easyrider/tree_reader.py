@@ -106,3 +106,7 @@ class _Loader(yaml.SafeLoader):
                 )
             seen.add(key)
         return dict(super().construct_mapping(node, deep=deep))
+
+
+# A moment stays the text that was written, quoted or not: what it means is checked with the rest.
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_str)
