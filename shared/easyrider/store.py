@@ -1,4 +1,4 @@
-"""The state store over Redis or Valkey: the only file that imports the client library.
+"""The state store over Redis or Valkey; with `store_client` the only file that imports the client library.
 
 A cache of intent, never on the control path. Every call has its own deadline, because a frozen server held one
 plain GET for over 8 s. What is on disk is the server's affair; what must survive stands in fsynced files elsewhere.
@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import redis.asyncio
 from redis import exceptions
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from easyrider import store_keys as keys
-from easyrider.store_port import OlderRules, StorePort, StoreRefused, StoreSilent
+from easyrider.store_client import open_client
+from easyrider.store_port import Login, OlderRules, StorePort, StoreRefused, StoreSilent
+from easyrider.tls import TlsFiles, why_refused
 
 __all__ = ["OlderRules", "Store", "StorePort", "StoreRefused", "StoreSilent"]
 
@@ -60,15 +59,14 @@ class Store:
 
     @classmethod
     @asynccontextmanager
-    async def connect(cls, url: str, *, deadline_s: float = 0.5) -> AsyncIterator["Store"]:
-        """A store whose every call ends within `deadline_s`; opens connections when they are needed."""
-        client = redis.asyncio.from_url(
-            url,
-            socket_timeout=deadline_s,
-            socket_connect_timeout=deadline_s,
-            retry=Retry(NoBackoff(), 0),
-            health_check_interval=0,
-        )
+    async def connect(
+        cls, url: str, *, login: Login | None = None, tls: TlsFiles | None = None, deadline_s: float = 0.5
+    ) -> AsyncIterator["Store"]:
+        """A store whose every call ends within `deadline_s`; opens connections when they are needed.
+
+        With `tls` nothing is ever said in plain text. Password and certificates are read for each connection.
+        """
+        client = open_client(url, deadline_s, login, tls)
         try:
             yield cls(client, deadline_s)
         finally:
@@ -148,10 +146,20 @@ class Store:
         except (exceptions.AuthenticationError, exceptions.AuthorizationError) as fault:
             raise StoreRefused(verb, str(fault)) from fault
         except (exceptions.ConnectionError, OSError) as fault:  # loading is one of them: not yet, never empty
-            raise StoreSilent(verb, str(fault)) from fault
+            raise StoreSilent(verb, _why_silent(fault)) from fault
         except exceptions.RedisError as fault:
             raise StoreRefused(verb, str(fault)) from fault
 
 
 def _ms(lease_s: float) -> int:
     return max(1, round(lease_s * 1000))
+
+
+def _why_silent(fault: BaseException) -> str:
+    """What TLS says of it, if it was TLS: the library wraps that in words about an address."""
+    cause: BaseException | None = fault
+    while cause is not None:
+        if why := why_refused(cause):
+            return why
+        cause = cause.__cause__ or cause.__context__
+    return str(fault)

@@ -1,5 +1,7 @@
 """What the state store is to the services, and what can go wrong with it. No client library here."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from easyrider.errors import EasyRiderError
@@ -27,6 +29,14 @@ class OlderRules(StoreRefused):
     def __init__(self, held: int, offered: int) -> None:
         self.held, self.offered = held, offered
         super().__init__("save_rules", f"it holds version {held}, newer than {offered}")
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A user of the store, and the file that holds its password; the password itself stays there."""
+
+    user: str
+    password_file: Path
 
 
 class StorePort(Protocol):

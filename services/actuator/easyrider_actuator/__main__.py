@@ -15,7 +15,9 @@ BACKLOG = 16
 async def start(config: Config, life: Life) -> None:
     """Everything opened and introduced; ends when the service is told to stop."""
     name = f"actuator.{config.node}"
-    async with Bus.connect(config.nats_url, name=name, seed_file=config.seed_file, buffered=False) as bus:
+    async with Bus.connect(
+        config.nats_url, name=name, seed_file=config.seed_file, tls=config.tls, buffered=False
+    ) as bus:
         relay = Relay(config, bus)
         life.watch("guardian", relay.age_s, STALE_AFTER_S)
         life.flag("bus", lambda: bus.connected)

@@ -4,26 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from easyrider import address_checks, setting_checks
+from easyrider import setting_checks
 from easyrider.config import setting
+from easyrider.connection_settings import BusSettings
 
 PREFIX = "EASYRIDER_ACTUATOR_"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config(BusSettings):
     """Settings of `easyrider-actuator`."""
 
     node: str = setting(help="name of this node, as in the power tree", fit=setting_checks.subject_token)
     socket_path: Path = setting(help="the socket of this node's guardian", fit=setting_checks.socket_path)
     region: str = setting("local", help="region of this node", fit=setting_checks.subject_token)
     tree: str = setting("site", help="id of the power tree", fit=setting_checks.subject_token)
-    nats_url: str = setting(
-        "nats://127.0.0.1:4222", help="address of the bus", fit=address_checks.nats_address
-    )
-    seed_file: Path | None = setting(
-        None, help="nkey seed of this user, its name being the user's", fit=setting_checks.seed_file
-    )
     linger_s: float = setting(
         1.0, help="a stop waits this long for the guardian to announce that it leaves", ge=0, le=3
     )

@@ -18,8 +18,8 @@ async def start(config: Config, life: Life) -> None:
     engine = Engine(nameplate_w=config.gpu_max_w)
     pool = FitPool() if config.fits else None
     async with (
-        Bus.connect(config.nats_url, name="forecaster", seed_file=config.seed_file) as bus,
-        Store.connect(config.redis_url) as store,
+        Bus.connect(config.nats_url, name="forecaster", seed_file=config.seed_file, tls=config.tls) as bus,
+        Store.connect(config.redis_url, login=config.login, tls=config.tls) as store,
     ):
         desk = Desk(bus=bus, engine=engine, region=config.region, tree=config.tree, pool=pool)
         if config.tree_file is not None:

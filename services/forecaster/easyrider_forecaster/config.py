@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from easyrider import address_checks, setting_checks
+from easyrider import setting_checks
 from easyrider.config import setting
+from easyrider.connection_settings import StoreSettings
 
 PREFIX = "EASYRIDER_FORECASTER_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(StoreSettings):
     """One forecaster of one region."""
 
     region: str = setting("local", help="region that is forecast", fit=setting_checks.subject_token)
@@ -19,13 +20,6 @@ class Config:
     tree_file: Path | None = setting(
         None, help="rules document; without it the one in the store is used", fit=setting_checks.readable_file
     )
-    nats_url: str = setting(
-        "nats://127.0.0.1:4222", help="address of the bus", fit=address_checks.nats_address
-    )
-    seed_file: Path | None = setting(
-        None, help="file with this user's nkey seed", fit=setting_checks.seed_file
-    )
-    redis_url: str = setting("redis://127.0.0.1:6379/0", help="state store", fit=address_checks.redis_address)
     control_period_s: float = setting(1.0, ge=1, le=5, help="time between forecasts")
     gpu_max_w: float = setting(
         700.0,

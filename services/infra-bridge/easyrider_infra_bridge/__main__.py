@@ -21,7 +21,9 @@ async def start(config: Config, life: Life) -> None:
     """Everything opened and introduced; ends when the service is told to stop."""
     specs = read_meters(config.meters_file)
     place = Place(region=config.region, boot_id=Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-    async with Bus.connect(config.nats_url, name="infra-bridge", seed_file=config.seed_file) as bus:
+    async with Bus.connect(
+        config.nats_url, name="infra-bridge", seed_file=config.seed_file, tls=config.tls
+    ) as bus:
         life.flag("bus", lambda: bus.connected)
         polls = []
         for number, spec in enumerate(specs):

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from easyrider import address_checks, setting_checks
+from easyrider import setting_checks
 from easyrider.config import setting
+from easyrider.connection_settings import BusSettings
 
 PREFIX = "EASYRIDER_INFRA_BRIDGE_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(BusSettings):
     """Everything that the bridge reads once at start."""
 
     meters_file: Path = setting(
@@ -19,12 +20,6 @@ class Config:
     )
     region: str = setting("local", help="region the meters belong to", fit=setting_checks.subject_token)
     tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
-    nats_url: str = setting(
-        "nats://127.0.0.1:4222", help="address of the bus", fit=address_checks.nats_address
-    )
-    seed_file: Path | None = setting(
-        None, help="file with this user's nkey seed", fit=setting_checks.seed_file
-    )
     gate_polls: int = setting(
         5, ge=2, le=1000, help="plausible polls in a row before a meter may justify a raise"
     )

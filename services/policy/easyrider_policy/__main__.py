@@ -52,11 +52,11 @@ async def start(config: Config, life: Life) -> None:
     folder, region, clocks = RulesFolder(config.state_dir), config.region, Clocks()
     rules = first_rules(folder, config.tree_file, config.tree)
     async with (
-        Bus.connect(config.nats_url, name="policy", seed_file=config.seed_file) as bus,
+        Bus.connect(config.nats_url, name="policy", seed_file=config.seed_file, tls=config.tls) as bus,
         Bus.connect(
-            config.nats_url, name="policy", seed_file=config.seed_file, buffered=False
+            config.nats_url, name="policy", seed_file=config.seed_file, tls=config.tls, buffered=False
         ) as command_bus,
-        Store.connect(config.redis_url) as store,
+        Store.connect(config.redis_url, login=config.login, tls=config.tls) as store,
     ):
         if rules is None:
             log.get("policy").warning(

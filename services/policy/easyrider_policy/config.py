@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from easyrider import address_checks, setting_checks
+from easyrider import setting_checks
 from easyrider.config import setting
+from easyrider.connection_settings import StoreSettings
 
 PREFIX = "EASYRIDER_POLICY_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(StoreSettings):
     """One coordinator of one scope. How often it plans stands in the rules (`leases.control_period_s`)."""
 
     region: str = setting("local", help="scope this instance governs", fit=setting_checks.subject_token)
@@ -26,11 +27,6 @@ class Config:
         help="accepted rules and the journal, fsynced",
         fit=setting_checks.own_folder,
     )
-    nats_url: str = setting("nats://127.0.0.1:4222", help="bus", fit=address_checks.nats_address)
-    seed_file: Path | None = setting(
-        None, help="file with this service's nkey seed", fit=setting_checks.seed_file
-    )
-    redis_url: str = setting("redis://127.0.0.1:6379/0", help="state store", fit=address_checks.redis_address)
     instance: str | None = setting(
         None, help="name of this instance in the leader lease, for people; default the host"
     )

@@ -34,7 +34,7 @@ async def start(config: Config, life: Life) -> None:
         return hand
 
     async with Bus.connect(
-        config.nats_url, name=f"telemetry.{config.node}", seed_file=config.seed_file
+        config.nats_url, name=f"telemetry.{config.node}", seed_file=config.seed_file, tls=config.tls
     ) as bus:
         sampler = Sampler(
             1 / config.sampling_hz,

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from easyrider import address_checks, setting_checks
+from easyrider import setting_checks
 from easyrider.config import setting
+from easyrider.connection_settings import BusSettings
 
 PREFIX = "EASYRIDER_TELEMETRY_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(BusSettings):
     """Everything that telemetry reads once at start."""
 
     node: str = setting(
@@ -19,12 +20,6 @@ class Config:
     )
     region: str = setting("local", help="region the node belongs to", fit=setting_checks.subject_token)
     tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
-    nats_url: str = setting(
-        "nats://127.0.0.1:4222", help="address of the bus", fit=address_checks.nats_address
-    )
-    seed_file: Path | None = setting(
-        None, help="file with this user's nkey seed", fit=setting_checks.seed_file
-    )
     sampling_hz: float = setting(10.0, ge=1, le=10, help="looks at every board per second")
     frame_s: float = setting(0.1, ge=0.1, le=1, help="time between frames")
     library: Path | None = setting(None, help="the NVML library, where the linker does not find it")
@@ -41,6 +36,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where settings do not fit each other."""
+        BusSettings.__post_init__(self)
         if self.frame_s * self.sampling_hz < 0.999:
             raise ValueError(
                 f"frame_s {self.frame_s:g} is shorter than the time between looks, {1 / self.sampling_hz:g} s"
