@@ -1,0 +1,1 @@
+"""One foreign library or one kind of file each."""
