@@ -8,6 +8,7 @@ from pathlib import Path
 from easyrider import log, subjects
 from easyrider.bus import Bus
 from easyrider.bus_port import BusRefused
+from easyrider.journal import Journal
 from easyrider.life import Life
 from easyrider.messages import (
     JobEvent,
@@ -20,7 +21,6 @@ from easyrider.messages import (
 )
 from easyrider.service import run
 from easyrider.store import Store
-from easyrider_policy.adapters.journal import Journal
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.checking import check
 from easyrider_policy.config import PREFIX, Config

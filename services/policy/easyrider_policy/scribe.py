@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from easyrider import log, metrics
+from easyrider.journal import Entry, Journal, JournalBroken
 from easyrider.messages import ExitGrant, SetLimits
-from easyrider_policy.adapters.journal import Entry, Journal, JournalBroken
 from easyrider_policy.core.commands import Command
 
 _LOG = log.get("policy")

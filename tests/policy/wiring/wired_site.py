@@ -7,6 +7,7 @@ from typing import Any
 from wired_box import REGION, TREE, Box, at, job, reading
 
 from easyrider import subjects, wire
+from easyrider.journal import Entry, Journal
 from easyrider.messages import (
     ExitGrant,
     Hold,
@@ -14,7 +15,6 @@ from easyrider.messages import (
 )
 from easyrider.testing import FakeBus, FakeStore
 from easyrider.tree import Domain, ModeRule, Node, NodeClass, Rules
-from easyrider_policy.adapters.journal import Entry, Journal
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.handlers import Desk
 from easyrider_policy.leadership import Leadership
@@ -68,7 +68,7 @@ class Lines(Journal):
         self.log, self.kept, self.broken = log, [], ""
 
     def _write(self, entries: Any, durable: bool) -> None:
-        from easyrider_policy.adapters.journal import JournalBroken
+        from easyrider.journal import JournalBroken
 
         if self.broken:
             raise JournalBroken(self.path, self.broken)

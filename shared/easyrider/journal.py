@@ -1,4 +1,4 @@
-"""The coordinator's own record of what it meant to do and what came of it, on its own disk."""
+"""A service's own record of what it meant to do and what came of it, on its own disk."""
 
 import json
 import os
@@ -15,7 +15,7 @@ CLOSE_S = 1.0
 
 
 class JournalBroken(EasyRiderError):
-    """An intent could not be made durable; lowering goes on, no limit is raised until it can be."""
+    """An intent could not be made durable; the coordinator lowers only and the admin API refuses, until it can be."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
