@@ -1,9 +1,8 @@
 """The catalogue of subjects and fields, generated from code: `python -m easyrider.catalogue [FOLDER]`.
 
-Writes `subjects.md` for people and `asyncapi.json` (AsyncAPI 3) for programs.
+Writes `subjects.md` and `events.md` for people and `asyncapi.json` (AsyncAPI 3) for programs.
 """
 
-import inspect
 import json
 import re
 import sys
@@ -13,33 +12,19 @@ from typing import Any
 
 import msgspec
 
-from easyrider import wire
+from easyrider import event_catalogue, wire
+from easyrider.catalogue_fields import purpose, rows
 from easyrider.channels import CHANNELS, Channel
 from easyrider.messages import ALL, Message, Record
-
-UNITS = {
-    "w": "W", "s": "s", "ns": "ns", "us": "us", "ms": "ms", "mj": "mJ", "mw": "mW", "hz": "Hz", "mhz": "MHz",
-    "a": "A", "v": "V", "c": "degC", "pct": "%", "mb": "MB",
-}  # fmt: skip
-_EVENT_SCHEMA = {
-    "type": "object",
-    "required": ["specversion", "id", "type", "source", "time", "data"],
-    "properties": {
-        "specversion": {"const": "1.0"},
-        "id": {"type": "string"},
-        "type": {"type": "string"},
-        "source": {"type": "string"},
-        "subject": {"type": "string"},
-        "time": {"type": "string", "format": "date-time"},
-        "datacontenttype": {"const": "application/json"},
-        "data": {"type": "object"},
-    },
-}
 
 
 def documents() -> dict[str, str]:
     """File name to text, of everything that is generated."""
-    return {"subjects.md": table(), "asyncapi.json": json.dumps(asyncapi(), indent=1, sort_keys=True) + "\n"}
+    return {
+        "subjects.md": table(),
+        "events.md": event_catalogue.page(),
+        "asyncapi.json": json.dumps(asyncapi(), indent=1, sort_keys=True) + "\n",
+    }
 
 
 def table() -> str:
@@ -55,15 +40,10 @@ def table() -> str:
         *(_channel_row(channel) for channel in CHANNELS),
     ]
     for kind in _records():
-        lines += ["", f"## {kind.__name__}", "", _purpose(kind), ""]
+        lines += ["", f"## {kind.__name__}", "", purpose(kind), ""]
         if issubclass(kind, Message):
             lines += [f"kind `{wire.kind_of(kind)}`, at most {wire.size_limit(kind) // 1024} KiB", ""]
-        lines += ["| field | type | unit | note |", "|---|---|---|---|"]
-        notes = _notes(kind)
-        lines += [
-            f"| `{field.name}` | {_type(field.type)} | {_unit(field.name)} | {notes.get(field.name, '')} |"
-            for field in msgspec.structs.fields(kind)
-        ]
+        lines += rows(kind)
     return "\n".join(lines) + "\n"
 
 
@@ -75,16 +55,12 @@ def asyncapi() -> dict[str, Any]:
     messages: dict[str, Any] = {
         kind.__name__: {
             "name": wire.kind_of(kind),
-            "summary": _purpose(kind),
+            "summary": purpose(kind),
             "payload": {"$ref": f"#/components/schemas/{kind.__name__}"},
         }
         for kind in ALL
     }
-    messages["Event"] = {
-        "name": "event",
-        "contentType": "application/cloudevents+json",
-        "payload": _EVENT_SCHEMA,
-    }
+    messages |= event_catalogue.messages()
     return {
         "asyncapi": "3.0.0",
         "info": {"title": "EasyRider", "version": f"{wire.VERSION}", "description": "Subjects on NATS."},
@@ -99,7 +75,7 @@ def asyncapi() -> dict[str, Any]:
             for verb, roles in (("send", channel.said_by), ("receive", channel.heard_by))
             for role in roles
         },
-        "components": {"messages": messages, "schemas": schemas},
+        "components": {"messages": messages, "schemas": schemas | event_catalogue.schemas()},
     }
 
 
@@ -113,7 +89,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _channel(channel: Channel) -> dict[str, Any]:
-    names = [kind.__name__ for kind in channel.types] or (["Event"] if channel.kind == "event" else [])
+    names = [kind.__name__ for kind in channel.types]
+    if channel.kind == "event":
+        names = list(event_catalogue.messages())
     return {
         "address": channel.address,
         "description": channel.meaning,
@@ -145,46 +123,6 @@ def _within(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
                 if part.__name__ == name:
                     yield part
                     yield from _within(part)
-
-
-def _purpose(kind: type[msgspec.Struct]) -> str:
-    return " ".join((inspect.getdoc(kind) or "").split())
-
-
-def _notes(kind: type[msgspec.Struct]) -> dict[str, str]:
-    """The remarks that stand behind the fields in the code."""
-    found = re.findall(r"^    (\w+): [^#\n]*  # (.+)$", inspect.getsource(kind), re.MULTILINE)
-    return {name: note.replace("|", "\\|") for name, note in found}
-
-
-def _type(hint: Any) -> str:
-    info = msgspec.inspect.type_info(hint)
-    parts = info.types if isinstance(info, msgspec.inspect.UnionType) else (info,)
-    return " or ".join(map(_named, parts))
-
-
-def _named(info: msgspec.inspect.Type) -> str:
-    names = {
-        msgspec.inspect.FloatType: "float",
-        msgspec.inspect.IntType: "int",
-        msgspec.inspect.BoolType: "bool",
-        msgspec.inspect.StrType: "text",
-        msgspec.inspect.BytesType: "bin",
-        msgspec.inspect.NoneType: "nil",
-    }
-    if isinstance(info, msgspec.inspect.VarTupleType):
-        return f"list of {_named(info.item_type)}"
-    if isinstance(info, msgspec.inspect.StructType):
-        return f"[{info.cls.__name__}](#{info.cls.__name__.lower()})"
-    if isinstance(info, msgspec.inspect.LiteralType):
-        return " \\| ".join(f"`{value}`" for value in info.values)
-    return names[type(info)]
-
-
-def _unit(name: str) -> str:
-    if name.endswith("_bytes_per_s"):
-        return "B/s"
-    return UNITS.get(name.rsplit("_", 1)[-1], "") if "_" in name else ""
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 """Integration events of the coordinator, each said once per change: who leads, what cannot be met, what fell silent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import numpy as np
 
 from easyrider import log
 from easyrider.bus_port import BusDown, BusPort
 from easyrider.errors import MalformedMessage
 from easyrider_policy.coordinator import Coordinator, Look
-from easyrider_policy.core.changes import Standing
+from easyrider_policy.core.records import Decision
+from easyrider_policy.core.tidings import Draw, Slow, Tiding, Tidings
 
 _LOG = log.get("policy")
 Note = Callable[[dict[str, object]], None]
@@ -17,7 +20,7 @@ class News:
 
     def __init__(self, bus: BusPort, coordinator: Coordinator, region: str, note: Note) -> None:
         self._bus, self._coordinator, self._region, self._note = bus, coordinator, region, note
-        self._infeasible, self._silent = Standing(), Standing(calm_s=0.0)
+        self._tidings = Tidings()
         self._leading, self._epoch = False, -1
 
     async def tell(self, look: Look, now_s: float) -> None:
@@ -32,13 +35,12 @@ class News:
             self._note({"what": "lead_lost", "epoch": lead.epoch, "why": lead.why})
         self._leading = leading
         for move in look.excursions:
-            if move.after < move.before:
-                data = {"domain": move.domain, "share_before": move.before, "share": move.after}
-                await self.say("limit_drop", data, noted=True)
+            kind = "limit_drop" if move.after < move.before else "limit_back"
+            data = {"domain": move.domain, "share_before": move.before, "share": move.after}
+            await self.say(kind, data, noted=True)
         if lead.phase == "leading":  # before, much is counted at its worst, and meters have hardly spoken
-            await self._tell_silent(look, now_s)
-            if look.cause is not None:
-                await self._tell_missing(now_s)
+            for tiding in self._found(look, now_s):
+                await self.say(tiding.kind, tiding.data)
 
     async def say(self, kind: str, data: dict[str, object], *, noted: bool = False) -> None:
         """One event, and its line in the journal unless it is there already (`noted`)."""
@@ -51,20 +53,31 @@ class News:
         except (BusDown, MalformedMessage) as fault:
             log.bounded(_LOG, "event", 5.0).warning("an event was not said", kind=kind, fault=str(fault))
 
-    async def _tell_silent(self, look: Look, now_s: float) -> None:
-        changes = self._silent.moved(look.silent_meters, now_s)
-        for domain in changes.begun:
-            await self.say("meter_silent", {"domain": domain, "silent": True})
-        for domain in changes.ended:
-            await self.say("meter_silent", {"domain": domain, "silent": False})
+    def _found(self, look: Look, now_s: float) -> Iterator[Tiding]:
+        picture, tidings = self._coordinator.picture, self._tidings
+        safety, nodes = picture.safety, picture.fleet.nodes
+        asking = [nodes[row] for row, held in safety.leavings.waiting.items() if held.whole]
+        left = [nodes[row] for row in np.flatnonzero(safety.leavings.away()).tolist()]
+        quiet = [nodes[row] for row in np.flatnonzero(safety.ledger.roll.quiet(now_s)).tolist()]
+        yield from tidings.silent(look.silent_meters, quiet, now_s)
+        yield from tidings.places(asking, left)
+        yield from tidings.holds(picture.rules.holds)
+        decision = self._coordinator.decision
+        if look.cause is not None and decision is not None:
+            yield from self._of_plan(decision, now_s)
 
-    async def _tell_missing(self, now_s: float) -> None:
-        decision, fleet = self._coordinator.decision, self._coordinator.picture.fleet
-        if decision is None:
-            return
-        missing_w = dict(zip(fleet.domains, decision.missing_w.tolist(), strict=True))
-        changes = self._infeasible.moved((name for name, watts in missing_w.items() if watts > 0), now_s)
-        for name in changes.begun:
-            await self.say("infeasible", {"domain": name, "missing_w": round(missing_w[name], 1)})
-        for name in changes.ended:
-            await self.say("infeasible", {"domain": name, "missing_w": 0.0})
+    def _of_plan(self, decision: Decision, now_s: float) -> Iterator[Tiding]:
+        picture, tidings = self._coordinator.picture, self._tidings
+        names, layout = picture.fleet.domains, picture.observation.layout
+        yield from tidings.missing(dict(zip(names, decision.missing_w.tolist(), strict=True)), now_s)
+        draws = map(Draw, decision.observed_w.tolist(), picture.target_w.tolist())
+        alarmed = [names[row] for row in np.flatnonzero(decision.alarm).tolist()]
+        yield from tidings.draws(dict(zip(names, draws, strict=True)), alarmed, now_s)
+        if len(decision.slowdown) == layout.job_count:
+            bounds = layout.max_slowdown.tolist()
+            slow = map(Slow, decision.slowdown.tolist(), bounds, decision.reasons)
+            jobs = dict(zip((job.id for job in layout.jobs), slow, strict=True))
+            ours = {job.id for job, held in zip(layout.jobs, layout.controlled, strict=True) if held}
+            yield from tidings.jobs({name: job for name, job in jobs.items() if name in ours}, now_s)
+        why = picture.why_reactive(now_s) if decision.reactive else ""
+        yield from tidings.trust(decision.reactive, why)

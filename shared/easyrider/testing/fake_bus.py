@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from easyrider import cloudevents, log, subjects, wire
+from easyrider import cloudevents, event_kinds, log, subjects, wire
 from easyrider.asking import Asking
 from easyrider.backlog import Backlog
 from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler, NoAnswer
@@ -84,8 +84,12 @@ class FakeBus(Asking):
     async def publish_event(
         self, kind: str, region: str, data: dict[str, Any], *, source: str, ack_s: float | None = None
     ) -> None:
-        """See `BusPort`. There is no stream here: asking for its word raises `EventNotKept`."""
+        """See `BusPort`. There is no stream here: asking for its word raises `EventNotKept`.
+
+        Stricter than the real one, which keeps what it is given: what is not in the catalogue raises `EventMisfit`.
+        """
         _identity, body = cloudevents.encode(kind, data, source=source, subject=region)
+        event_kinds.check(kind, json.loads(body)["data"])
         self._say(subjects.event(kind, region), body)
         if ack_s is not None:
             raise EventNotKept(f"{subjects.event(kind, region)}: no stream in a fake bus")
