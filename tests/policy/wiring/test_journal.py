@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from easyrider import journal as module
 from easyrider.journal import Journal, JournalBroken
-from easyrider_policy.adapters import journal as module
 
 
 def lines(folder: Path, name: str = "journal.jsonl") -> list[dict[str, Any]]:
