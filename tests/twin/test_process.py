@@ -71,18 +71,24 @@ class Running:
         return [json.loads(line) for line in (self.run / "twin" / "truth.jsonl").read_text().splitlines()]
 
 
-def launch(run: Path, said: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+def launch(run: Path, said: IO[bytes] | None = None, *more: str) -> subprocess.Popen[bytes]:
     (run / "in.yaml").write_text(dump(WORLD))
-    command = [sys.executable, "-m", "easyrider_twin", "run", str(run / "in.yaml"), "--run", str(run)]
+    command = [sys.executable, "-m", "easyrider_twin", "run", str(run / "in.yaml"), "--run", str(run), *more]
     return subprocess.Popen(command, start_new_session=True, stderr=said)
 
 
 @pytest.fixture
 def twin(tmp_path: Path) -> Iterator[Running]:
-    process = launch(tmp_path)
+    with running(tmp_path) as one:
+        yield one
+
+
+@contextlib.contextmanager
+def running(run: Path, *more: str) -> Iterator[Running]:
+    process = launch(run, None, *more)
     try:
-        until((tmp_path / "twin" / "ready").exists)
-        yield Running(tmp_path, process)
+        until((run / "twin" / "ready").exists)
+        yield Running(run, process)
     finally:
         if process.poll() is None:
             process.terminate()
@@ -110,6 +116,12 @@ def test_jobs_are_held_until_start_and_then_draw_and_are_listed_under_one_id(twi
     assert twin.state("n2").gpus["average_mw"][1] < 100_000
     with pytest.raises(Refused, match="already"):
         twin.ask("start")
+
+
+def test_told_so_its_jobs_run_from_the_beginning(tmp_path: Path) -> None:
+    with running(tmp_path, "--start") as twin:
+        assert twin.ask("status")["held"] is False
+        until(lambda: twin.state("n1").gpus["average_mw"][0] > 500_000)
 
 
 def test_a_limit_in_the_state_file_is_obeyed_and_outside_caps_too(twin: Running) -> None:

@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
             made = demo_world(options.seed, options.seconds, options.traces)
             sys.stdout.write(world.dump(made))
         elif options.command == "run":
-            live(world.read(options.world), options.run, options.host)
+            live(world.read(options.world), options.run, options.host, start=options.start)
         else:
             site = world.read(options.world)
             caps_w = static_cap_w(site) if options.static else options.cap_w
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("world", type=Path)
     run.add_argument("--run", type=Path, required=True, help="folder for state files, sockets and records")
     run.add_argument("--host", default="127.0.0.1", help="where meters listen")
+    run.add_argument("--start", action="store_true", help="let the jobs run at once, not when told to")
     virtual = commands.add_parser("simulate", help="run a world in virtual time and print what came of it")
     virtual.add_argument("world", type=Path)
     virtual.add_argument("--seconds", type=float, default=150.0)

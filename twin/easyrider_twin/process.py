@@ -55,8 +55,8 @@ class Twin:
         self._stop = asyncio.Event()
         self._born_ns = boot_ns()
 
-    async def run(self, host: str) -> None:
-        """Live until told to stop or signalled."""
+    async def run(self, host: str, *, start: bool = False) -> None:
+        """Live until told to stop or signalled; with `start` the jobs' clock runs at once."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
@@ -67,6 +67,8 @@ class Twin:
         replace_text(self._place / "meters.yaml", yaml.safe_dump({"meters": entries}, sort_keys=False))
         await control.open(self._place / "control.sock")
         self._born_ns = boot_ns() - self.plant.steps * STEP_NS
+        if start:
+            self._on_start({})
         replace_text(self._place / "ready", f"{boot_ns()}\n")
         try:
             await self._live()
@@ -177,10 +179,10 @@ class Twin:
         }
 
 
-def live(world: World, run: Path, host: str = "127.0.0.1") -> None:
-    """Run a world in real time until SIGTERM or `stop`."""
+def live(world: World, run: Path, host: str = "127.0.0.1", *, start: bool = False) -> None:
+    """Run a world in real time until SIGTERM or `stop`; with `start` its jobs run from the first step."""
 
     async def main() -> None:
-        await Twin(world, run).run(host)
+        await Twin(world, run).run(host, start=start)
 
     asyncio.run(main())
