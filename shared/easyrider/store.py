@@ -7,7 +7,7 @@ plain GET for over 8 s. What is on disk is the server's affair; what must surviv
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 from redis import exceptions
 
@@ -61,7 +61,7 @@ class Store:
     @asynccontextmanager
     async def connect(
         cls, url: str, *, login: Login | None = None, tls: TlsFiles | None = None, deadline_s: float = 0.5
-    ) -> AsyncIterator["Store"]:
+    ) -> AsyncIterator[Self]:
         """A store whose every call ends within `deadline_s`; opens connections when they are needed.
 
         With `tls` nothing is ever said in plain text. Password and certificates are read for each connection.

@@ -43,3 +43,23 @@ def state(tree: str, region: str) -> str:
 def fingerprint(tree: str, type_key: str) -> str:
     """What was learned about a type of job; any text is allowed as type, so its hash stands in the key."""
     return f"er:{_part(tree)}:fp:{hashlib.sha256(type_key.encode()).hexdigest()[:32]}"
+
+
+def every(tree: str, kind: str) -> str:
+    """Pattern for every key of one kind, for who grants them; `rules` has one key alone."""
+    return f"er:{_part(tree)}:{_part(kind)}:*"
+
+
+def token(tree: str, digest: str) -> str:
+    """A bearer token's record, under the hash of the token: the token itself stands nowhere."""
+    return f"er:{_part(tree)}:token:{_part(digest)}"
+
+
+def token_list(tree: str) -> str:
+    """Hash of every token's record by its id, for those who list and revoke; no hash of a token is `list`."""
+    return f"er:{_part(tree)}:token:list"
+
+
+def receipt(tree: str, digest: str) -> str:
+    """What was answered to one idempotency key; expires."""
+    return f"er:{_part(tree)}:receipt:{_part(digest)}"
