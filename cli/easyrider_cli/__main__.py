@@ -19,6 +19,9 @@ console = Console(stderr=True)
 
 Seed = Annotated[int, typer.Option(min=0, help="of every random choice")]
 Traces = Annotated[Path | None, typer.Option(help="folder of recordings instead of the shipped ones")]
+Insecure = Annotated[
+    bool, typer.Option("--insecure", help="bus and store without keys: open to every program of this machine")
+]
 StackRun = Annotated[Path | None, typer.Option(help="run folder of the stack; default: this user's")]
 
 
@@ -36,11 +39,15 @@ def demo(
     json_file: Annotated[Path | None, typer.Option("--json", help="write every figure here")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the two plots; default: this one")] = None,
     run: Annotated[Path | None, typer.Option(help="run folder, kept; default: a temporary one")] = None,
+    insecure: Insecure = False,
 ) -> None:
     """A rack whose UPS would drop it stays up: three runs, a table and two plots."""
     from easyrider_cli.demo_command import show
 
-    show(seed=seed, seconds=seconds, traces=traces, json_file=json_file, out=out, run=run, console=console)
+    show(
+        seed=seed, seconds=seconds, traces=traces, json_file=json_file, out=out, run=run, insecure=insecure,
+        console=console,
+    )  # fmt: skip
 
 
 @app.command()
@@ -49,11 +56,12 @@ def up(
     mode: Annotated[Mode, typer.Option(help="how far the coordinator may go")] = Mode.ENFORCE,
     traces: Traces = None,
     run: Annotated[Path | None, typer.Option(help="run folder; default: this user's")] = None,
+    insecure: Insecure = False,
 ) -> None:
     """Keep the whole stack up on a simulated rack and say where to look; Ctrl-C ends it."""
     from easyrider_cli.up_command import keep_up
 
-    keep_up(seed, mode.value, traces, run, console)
+    keep_up(seed, mode.value, traces, run, insecure, console)
 
 
 @app.command()

@@ -30,7 +30,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     region: str
     tree: str
     nodes: tuple[str, ...]
-    watcher_seed: str
+    watcher_seed: str | None  # None: an open bus
 
 
 def leave(folder: RunFolder, address: Address) -> None:

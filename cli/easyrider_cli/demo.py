@@ -87,6 +87,7 @@ def demonstrate(
     folder: RunFolder,
     say: Callable[[str], None],
     watch: Watch,
+    insecure: bool = False,
 ) -> Demonstration:
     """The three runs.
 
@@ -97,7 +98,7 @@ def demonstrate(
     cap_w = static_cap_w(world)
     say(f"with one static cap of {cap_w:.0f} W for every GPU, in virtual time")
     static = Reference(cap_w=cap_w, outcome=simulate(world, seconds, caps_w=cap_w))
-    with stack_up(folder, world, mode="enforce", say=say) as stack:
+    with stack_up(folder, world, mode="enforce", say=say, insecure=insecure) as stack:
         live = _live(stack, seconds, say, watch)
     return Demonstration(seconds=seconds, world=world, without=without, static=static, live=live)
 

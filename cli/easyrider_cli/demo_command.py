@@ -14,6 +14,7 @@ from easyrider_cli.moments import moment
 from easyrider_cli.progress import Progress
 from easyrider_cli.report import as_json, table
 from easyrider_cli.rundir import RunFolder
+from easyrider_cli.servers import OPEN
 
 
 def show(
@@ -24,6 +25,7 @@ def show(
     json_file: Path | None,
     out: Path | None,
     run: Path | None,
+    insecure: bool,
     console: Console,
 ) -> None:
     """The whole demonstration for a person. Raises `EasyRiderError` with one line where it cannot be shown.
@@ -44,6 +46,8 @@ def show(
     pictures = _pictures_folder(out, console)
     preflight.compiled()
     folder = preflight.run_folder(run)
+    if insecure:
+        say(OPEN)
     try:
         say("sizing the rack from its own uncontrolled run, in virtual time")
         world = preflight.sized_world(seed, seconds, traces)
@@ -54,7 +58,9 @@ def show(
             def watch(sample: dict[str, Any], counts: dict[str, int]) -> None:
                 progress.show(moment(world, sample, counts, seconds))
 
-            shown = demonstrate(world=world, seconds=seconds, folder=folder, say=say, watch=watch)
+            shown = demonstrate(
+                world=world, seconds=seconds, folder=folder, say=say, watch=watch, insecure=insecure
+            )
         _write(shown, json_file, pictures, console)
     except (KeyboardInterrupt, SystemExit):
         _remove(folder, run)

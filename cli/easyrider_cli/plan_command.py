@@ -73,7 +73,9 @@ def follow(
     health: Path | None = None
     if nats_url is None:
         known = address.read(run)
-        nats_url, seed_file = known.nats_url, seed_file or Path(known.watcher_seed)
+        nats_url = known.nats_url
+        if seed_file is None and known.watcher_seed is not None:
+            seed_file = Path(known.watcher_seed)
         region = region or known.region
         health = RunFolder(run).health("policy")
     where = Where(

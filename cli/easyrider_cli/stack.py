@@ -13,7 +13,6 @@ from typing import Any
 
 import yaml
 
-from easyrider.nats_config import seed_file
 from easyrider_cli import address
 from easyrider_cli.process import Child, end_all, how_it_ended, wait_for
 from easyrider_cli.readiness import is_ready
@@ -104,18 +103,22 @@ def stack_up(
     rules: dict[str, Any] | None = None,
     without: tuple[str, ...] = (),
     orphaned: signal.Signals = signal.SIGTERM,
+    insecure: bool = False,
 ) -> Iterator[Stack]:
     """Every process started and every service ready; all ended on the way out.
 
     `say` is told each step. `extra` adds environment variables to processes by name, `rules` replaces parts of
     the rules document; processes whose names begin with a word of `without` are not started, they wait in
-    `Stack.spare`. `orphaned` is what they are sent should this process die. Raises `ChildFailed`.
+    `Stack.spare`. `orphaned` is what they are sent should this process die; `insecure` leaves bus and store open to
+    every program of this machine. Raises `ChildFailed`.
     """
     native = library.folder()
     folder.world.write_text(dump(world))
     document = rules_of(world, tree=TREE, mode=mode) | (rules or {})
     folder.rules.write_text(yaml.safe_dump(document, sort_keys=False))
-    with servers_up(folder, REGION, [node.id for node in world.nodes]) as running:
+    with servers_up(
+        folder, REGION, [node.id for node in world.nodes], tree=TREE, insecure=insecure
+    ) as running:
         every = _children(folder, world, running, native, extra or {})
         for child in every.values():
             child.orphaned = orphaned
@@ -144,13 +147,14 @@ def _bring_up(stack: Stack, say: Callable[[str], None]) -> None:
 
 
 def _address(stack: Stack) -> address.Address:
+    seed = stack.servers.seed(address.WATCHER)
     return address.Address(
         nats_url=stack.servers.nats.url,
         redis_url=stack.servers.redis.url,
         region=REGION,
         tree=TREE,
         nodes=tuple(node.id for node in stack.world.nodes),
-        watcher_seed=str(seed_file(stack.servers.keys, address.WATCHER)),
+        watcher_seed=None if seed is None else str(seed),
     )
 
 
@@ -237,7 +241,7 @@ def _forecaster(folder: RunFolder, running: Servers) -> Child:
         "FORECASTER",
         region=REGION,
         tree_file=folder.rules,
-        redis_url=running.redis.url,
+        **running.store("forecaster"),
         health_file=folder.health("forecaster"),
         **running.bus("forecaster"),
     )
@@ -262,7 +266,7 @@ def _policy(folder: RunFolder, running: Servers) -> Child:
         tree=TREE,
         tree_file=folder.rules,
         state_dir=folder.state("policy"),
-        redis_url=running.redis.url,
+        **running.store("policy"),
         health_file=folder.health("policy"),
         **running.bus("policy"),
     )

@@ -9,6 +9,7 @@ from easyrider_cli import preflight
 from easyrider_cli.front_door import front_door
 from easyrider_cli.keeper import Keeper
 from easyrider_cli.rundir import RunFolder, default_root
+from easyrider_cli.servers import OPEN
 from easyrider_cli.stack import Stack, stack_up
 from easyrider_twin.control import ask
 
@@ -17,7 +18,9 @@ _DEMO_S = 150.0
 _LOOK_S = 0.25
 
 
-def keep_up(seed: int, mode: str, traces: Path | None, run: Path | None, console: Console) -> None:
+def keep_up(
+    seed: int, mode: str, traces: Path | None, run: Path | None, insecure: bool, console: Console
+) -> None:
     """Every service on a simulated rack; one that dies is started again. Raises `NotKeptUp`."""
     preflight.light_traces(traces)
     preflight.compiled()
@@ -27,7 +30,7 @@ def keep_up(seed: int, mode: str, traces: Path | None, run: Path | None, console
     def say(step: str) -> None:
         console.print(step, highlight=False, markup=False, soft_wrap=True)
 
-    with stack_up(folder, world, mode=mode, say=say) as stack:
+    with stack_up(folder, world, mode=mode, say=say, insecure=insecure) as stack:
         ask(folder.twin / "control.sock", {"do": "start"})
         _say_where(stack, mode, run, console)
         try:
@@ -44,14 +47,17 @@ def _say_where(stack: Stack, mode: str, run: Path | None, console: Console) -> N
     named = "" if run is None else f" --run {folder.root}"
     failure = stack.world.failures[0]
     easyrider = front_door()
+    keys = "" if stack.servers.keys is None else f"   keys {stack.servers.keys}"
     lines = [
         f"up in {mode}; Ctrl-C ends it. Everything it writes is in {folder.root}",
-        f"  bus      {stack.servers.nats.url}   nats-server, pid {stack.servers.nats.pid}   keys {stack.servers.keys}",
+        f"  bus      {stack.servers.nats.url}   nats-server, pid {stack.servers.nats.pid}{keys}",
         f"  store    {stack.servers.redis.url}   valkey-server, pid {stack.servers.redis.pid}",
         f"  logs     {folder.log('nats-server').parent}",
         f"  rules    {folder.rules}",
         f"  journal  {folder.journal}",
     ]
+    if stack.servers.keys is None:
+        lines.insert(1, OPEN)
     for name in stack.services():
         at = folder.health(name).read_text().strip()
         lines.append(f"  {name:<18} http://{at}/metrics   pid {stack.child(name).pid}")
@@ -60,6 +66,8 @@ def _say_where(stack: Stack, mode: str, run: Path | None, console: Console) -> N
         f"  plans as they come:  {easyrider} plan{named}",
         f"  any NVML program:    {easyrider} twin exec{named} -- nvidia-smi",
         "                       (or gpustat, nvitop, zeus if you have them)",
+        f"  a program of yours:  python integrations/hello/hello.py {stack.servers.nats.url} "
+        f"{stack.servers.seed('integration') or ''}",
         "a service that dies is started again after 1 s: kill one, the policy say, and see that no limit moves",
     ]
     for line in lines:

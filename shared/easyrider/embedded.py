@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from easyrider.errors import EasyRiderError
+from easyrider.secret_files import read_secret
+from easyrider.store_port import Login
 
 _START_S = 15.0
 _PR_SET_PDEATHSIG = 1
@@ -176,16 +178,27 @@ def nats_process(
     return server
 
 
-def redis_process(folder: Path, *, port: int | None = None, options: tuple[str, ...] = ()) -> ServerProcess:
-    """A Valkey or Redis server in `folder` that keeps its data in memory, unless `options` say otherwise."""
+def redis_process(
+    folder: Path,
+    *,
+    port: int | None = None,
+    options: tuple[str, ...] = (),
+    acl_file: Path | None = None,
+    login: Login | None = None,
+) -> ServerProcess:
+    """A Valkey or Redis server in `folder` that keeps its data in memory, unless `options` say otherwise.
+
+    With `acl_file` it lets in whom that file names; `login` is a user there that may ask the server about itself.
+    """
     program = _find_redis()
 
     def command(port: int) -> list[str]:
         basics = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
-        return [program, *basics, "--dir", str(folder), *options]
+        users = [] if acl_file is None else ["--aclfile", str(acl_file)]
+        return [program, *basics, "--dir", str(folder), *users, *options]
 
     server = ServerProcess("valkey-server", folder, port, command, "redis", "/0")
-    server.is_ours = lambda server: _redis_pid(server.port) == server.pid
+    server.is_ours = lambda server: _redis_pid(server.port, login) == server.pid
     return server
 
 
@@ -219,10 +232,14 @@ def _nats_name(port: int) -> str:
     return str(json.loads(line[5:])["server_name"])
 
 
-def _redis_pid(port: int) -> int:
+def _redis_pid(port: int, login: Login | None) -> int:
     with socket.create_connection(("127.0.0.1", port), timeout=1.0) as link:
-        link.sendall(b"INFO server\r\n")
         answer = link.makefile("rb")
+        if login is not None:
+            link.sendall(f"AUTH {login.user} {read_secret(login.password_file)}\r\n".encode())
+            if answer.readline() != b"+OK\r\n":
+                raise ValueError("another server, or another password")
+        link.sendall(b"INFO server\r\n")
         size = int(answer.readline()[1:])
         lines = answer.read(size).decode().splitlines()
     fields = dict(line.split(":", 1) for line in lines if ":" in line)
