@@ -11,6 +11,9 @@ MODES: tuple[Mode, ...] = ("observe", "shadow", "pilot", "enforce")
 """From least to most active."""
 SELECTOR_KEYS = ("job", "node", "rack", "class", "queue", "tenant")
 """What a selector may name, most specific first."""
+REGION_LEASE_S = 30.0
+SHORT_REGION_LEASE_S = 10.0
+"""Where a contingency is planned: an unreachable region holds on to what it had for so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,20 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A scope with a coordinator of its own: its domain and all below it that no region further down has.
+
+    One region has no parent: what is left of the tree is its own. The others are granted watts by their parents,
+    and keep `guaranteed_w` (wall watts of the whole domain) whatever happens.
+    """
+
+    id: str
+    parent: str | None = None
+    domain: str | None = None
+    guaranteed_w: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModeRule:
     """A mode for what the selector matches: keys AND, values OR, globs."""
 
@@ -162,7 +179,7 @@ class Leases:
     dead_man_s: float = 10.0
     second_stage_s: float = 60.0
     leader_lease_s: float = 5.0
-    region_lease_s: float = 30.0
+    region_lease_s: float | None = None  # default: 10 s where a contingency is planned, else 30 s
     control_period_s: float = 1.0
     meter_delay_s: float = 2.0
     sensor_window_s: float = 1.0
@@ -178,6 +195,7 @@ class Rules:
     domains: tuple[Domain, ...]
     classes: dict[str, NodeClass]
     nodes: tuple[Node, ...]
+    regions: tuple[Region, ...] = ()
     modes: tuple[ModeRule, ...] = ()
     holds: tuple[HoldRule, ...] = ()
     targets: tuple[LoadTarget, ...] = ()
@@ -185,3 +203,10 @@ class Rules:
     pacing: Pacing = Pacing()
     leases: Leases = Leases()
     margin_w: float = 0.0
+
+    @property
+    def region_lease_s(self) -> float:
+        """How long a region keeps what its parent granted."""
+        if self.leases.region_lease_s is not None:
+            return self.leases.region_lease_s
+        return SHORT_REGION_LEASE_S if any(d.contingencies for d in self.domains) else REGION_LEASE_S

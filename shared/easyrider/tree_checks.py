@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 from easyrider.order_checks import check_holds, check_targets
 from easyrider.records import Faults
+from easyrider.region_checks import check_regions
 from easyrider.subjects import BadToken, token
-from easyrider.tree import SELECTOR_KEYS, Domain, Node, NodeClass, Rules
+from easyrider.tree import REGION_LEASE_S, SELECTOR_KEYS, Domain, Node, NodeClass, Rules
 
 
 def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[str], node_count: int) -> None:
@@ -46,6 +47,7 @@ def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[s
         )
         _numbers(f"classes.{name}", {"gpu_min_w": kind.gpu_min_w}, faults)
     _check_rules(rules, faults)
+    check_regions(rules, domain_ids, faults)
     check_holds(rules.holds, domain_ids, faults)
     check_targets(rules.targets, domain_ids, faults)
 
@@ -186,7 +188,8 @@ def _check_rules(rules: Rules, faults: Faults) -> None:
     _positive("leases", {name: getattr(leases, name) for name in leases.__slots__}, faults)
     if leases.second_stage_s <= leases.dead_man_s:
         faults.add("leases.second_stage_s", "must be longer than dead_man_s")
-    if leases.second_stage_s < max(leases.region_lease_s, leases.leader_lease_s, leases.ttl_s):
+    region_lease_s = leases.region_lease_s or REGION_LEASE_S
+    if leases.second_stage_s < max(region_lease_s, leases.leader_lease_s, leases.ttl_s):
         faults.add("leases.second_stage_s", "must be longer than every lease")
 
 

@@ -4,7 +4,11 @@ from easyrider.messages.base import Count, Message, Name, Watts
 
 
 class Demand(Message, tag="demand", frozen=True):
-    """A child's need: observed, floor and want, and what watts are worth (concave, watts against weighted work)."""
+    """A child's need: observed, floor and want, and what watts are worth (concave, watts against weighted work).
+
+    Wall watts of the region's domain. It also answers: `highest_epoch` and `highest_seq` name the newest `Budget`
+    that the region obeys and behind which it takes no older one, `counted_w` all that could be drawn there now.
+    """
 
     parent: Name
     region: Name
@@ -17,6 +21,14 @@ class Demand(Message, tag="demand", frozen=True):
     curve_value: tuple[float, ...]
     t_ns: int
     mono_ns: int
+    tree: str = ""
+    tree_version: Count = 0
+    epoch: Count = 0  # of the region's own leader: orders demands with `seq`
+    seq: Count = 0
+    highest_epoch: Count = 0
+    highest_seq: Count = 0
+    granted_w: Watts | None = None  # in force now; None: no lease runs, the guaranteed share holds
+    counted_w: Watts | None = None  # None: something there cannot be counted
 
 
 class Budget(Message, tag="budget", frozen=True):
@@ -28,6 +40,8 @@ class Budget(Message, tag="budget", frozen=True):
     seq: Count
     nonce: Count
     lease_s: float
-    granted_w: Watts
+    granted_w: Watts  # what could be drawn at most
     guaranteed_w: Watts
     t_ns: int
+    tree: str = ""
+    target_w: Watts | None = None  # what is drawn at most, as a mean; None: the same

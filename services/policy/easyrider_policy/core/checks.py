@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from easyrider.errors import BadTree
-from easyrider.tree import Leases, Pacing, PriorityClass, Rules
+from easyrider.tree import REGION_LEASE_S, Leases, Pacing, PriorityClass, Rules
 from easyrider_policy.core.fleet import Fleet, Floats, build
 from easyrider_policy.core.timing import timing_fault
 
@@ -105,7 +105,12 @@ def _leases(leases: Leases) -> Iterator[str]:
         ),
         (
             leases.second_stage_s
-            > max(leases.dead_man_s, leases.ttl_s, leases.leader_lease_s, leases.region_lease_s),
+            > max(
+                leases.dead_man_s,
+                leases.ttl_s,
+                leases.leader_lease_s,
+                leases.region_lease_s or REGION_LEASE_S,
+            ),
             "second_stage_s",
             leases.second_stage_s,
             "above every lease and the dead-man",
