@@ -19,10 +19,19 @@ from nats.aio.msg import Msg
 
 from easyrider import cloudevents, log, metrics, subjects, wire
 from easyrider.asking import Asking
-from easyrider.backlog import Backlog
+from easyrider.backlog import Backlog, Taker
 from easyrider.bus_client import UNSENT_LIMIT, PromptClient, options
-from easyrider.bus_port import BusClosed, BusDown, BusRefused, BusShut, EventNotKept, Handler, NoAnswer
-from easyrider.delivery import Delivery, dropped
+from easyrider.bus_port import (
+    BusClosed,
+    BusDown,
+    BusRefused,
+    BusShut,
+    EventNotKept,
+    Handler,
+    Listener,
+    NoAnswer,
+)
+from easyrider.delivery import Delivery, RawDelivery, dropped
 from easyrider.messages import Message
 from easyrider.tls import TlsFiles, why_refused
 
@@ -101,14 +110,11 @@ class Bus(Asking):
         """See `BusPort`."""
         delivery = Delivery(self._log, types, handler)
         take = delivery if keep is None else Backlog(keep, delivery, dropped.labels("backlog").inc)
-        asked = await self._client.subscribe(
-            pattern, cb=take.on_message, pending_msgs_limit=_QUEUE_MESSAGES, pending_bytes_limit=_QUEUE_BYTES
-        )
-        try:
-            await self._probe(pattern)
-        except BusRefused:
-            await asked.unsubscribe()  # or the library asks for it again after each reconnection
-            raise
+        await self._hear(pattern, take)
+
+    async def listen(self, pattern: str, listener: Listener) -> None:
+        """See `BusPort`."""
+        await self._hear(pattern, RawDelivery(self._log, listener))
 
     async def publish(self, subject: str, message: Message) -> None:
         """See `BusPort`."""
@@ -143,6 +149,16 @@ class Bus(Asking):
             )
         except (nats.errors.Error, TimeoutError) as fault:
             raise BusRefused(subjects.events(), str(fault) or "no answer from the stream server") from fault
+
+    async def _hear(self, pattern: str, take: Taker) -> None:
+        asked = await self._client.subscribe(
+            pattern, cb=take.on_message, pending_msgs_limit=_QUEUE_MESSAGES, pending_bytes_limit=_QUEUE_BYTES
+        )
+        try:
+            await self._probe(pattern)
+        except BusRefused:
+            await asked.unsubscribe()  # or the library asks for it again after each reconnection
+            raise
 
     async def _open(self, url: str, user: str, seed_file: Path | None) -> None:
         self._waits_for = log.blot(url)

@@ -62,6 +62,8 @@ class Arrival:
 
 
 Handler = Callable[[Any, Arrival], Awaitable[None] | None]
+Listener = Callable[[bytes, Arrival], Awaitable[None] | None]
+"""Takes the bytes of one message as they came."""
 Answerer = Callable[[Ask], Awaitable[Answer | None]]
 """None: not ours to answer, because another leads or another tree is asked."""
 
@@ -82,6 +84,10 @@ class BusPort(Protocol):
         Malformed bytes are counted by reason, logged at a bounded rate and dropped. `keep`: while the handler
         lags, only so many newest messages per subject wait for it; older ones are dropped and counted.
         """
+        ...
+
+    async def listen(self, pattern: str, listener: Listener) -> None:
+        """Have the bytes of every message on `pattern` handed over, unread: events, recordings. Raises `BusRefused`."""
         ...
 
     async def publish(self, subject: str, message: Message) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from easyrider import log, metrics, wire
 from easyrider.boundary import shielded
-from easyrider.bus_port import Arrival, Handler
+from easyrider.bus_port import Arrival, Handler, Listener
 from easyrider.errors import MalformedMessage
 from easyrider.messages import Message
 
@@ -65,6 +65,35 @@ class Delivery:
 
     def _tell(self, subject: str, fault: Exception) -> None:
         self._failures.inc()
-        log.bounded(self._log, f"handler {type(fault).__name__}", 1.0).error(
-            "a handler failed; the next message is taken", subject=subject, exc_info=fault
+        _tell(self._log, subject, fault)
+
+
+class RawDelivery:
+    """Hands over bytes for one subscription; what a listener raises is counted and told."""
+
+    def __init__(self, logger: Any, listener: Listener) -> None:
+        self._log, self._listener = logger, listener
+        self._handled, self._failures = received.labels("bytes"), failed.labels("bytes")
+        self._turn_began_s = 0.0
+
+    async def on_message(self, raw: Raw) -> None:
+        """Hand over one message to its end."""
+        arrival = Arrival(raw.subject, time.monotonic_ns(), raw.reply)
+        await shielded(
+            lambda: self._listener(raw.data, arrival), lambda fault: self._failed(raw.subject, fault)
         )
+        self._handled.inc()
+        now_s = time.monotonic()
+        if now_s - self._turn_began_s > _TURN_S:
+            self._turn_began_s = now_s
+            await asyncio.sleep(0)
+
+    def _failed(self, subject: str, fault: Exception) -> None:
+        self._failures.inc()
+        _tell(self._log, subject, fault)
+
+
+def _tell(logger: Any, subject: str, fault: Exception) -> None:
+    log.bounded(logger, f"handler {type(fault).__name__}", 1.0).error(
+        "a handler failed; the next message is taken", subject=subject, exc_info=fault
+    )

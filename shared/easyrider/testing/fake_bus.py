@@ -10,9 +10,9 @@ from typing import Any
 
 from easyrider import cloudevents, event_kinds, log, subjects, wire
 from easyrider.asking import Asking
-from easyrider.backlog import Backlog
-from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler, NoAnswer
-from easyrider.delivery import Delivery, dropped
+from easyrider.backlog import Backlog, Taker
+from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler, Listener, NoAnswer
+from easyrider.delivery import Delivery, RawDelivery, dropped
 from easyrider.messages import Message
 
 
@@ -68,14 +68,14 @@ class FakeBus(Asking):
         self, pattern: str, types: tuple[type[Message], ...], handler: Handler, *, keep: int | None = None
     ) -> None:
         """See `BusPort`."""
-        if any(subjects.covers(banned, pattern) for banned in self._forbidden):
-            raise BusRefused(pattern, "forbidden in this test")
         delivery = Delivery(log.get("easyrider.testing"), types, handler)
-        take = delivery if keep is None else Backlog(keep, delivery, dropped.labels("backlog").inc)
-        queue: asyncio.Queue[_Raw] = asyncio.Queue()
-        self.exchange.listeners.append((pattern, queue))
-        self._queues.append(queue)
-        self._tasks.append(asyncio.get_running_loop().create_task(_pump(queue, take)))
+        self._hear(
+            pattern, delivery if keep is None else Backlog(keep, delivery, dropped.labels("backlog").inc)
+        )
+
+    async def listen(self, pattern: str, listener: Listener) -> None:
+        """See `BusPort`."""
+        self._hear(pattern, RawDelivery(log.get("easyrider.testing"), listener))
 
     async def publish(self, subject: str, message: Message) -> None:
         """See `BusPort`."""
@@ -131,6 +131,14 @@ class FakeBus(Asking):
         finally:
             del self.exchange.inboxes[inbox]
 
+    def _hear(self, pattern: str, take: Taker) -> None:
+        if any(subjects.covers(banned, pattern) for banned in self._forbidden):
+            raise BusRefused(pattern, "forbidden in this test")
+        queue: asyncio.Queue[_Raw] = asyncio.Queue()
+        self.exchange.listeners.append((pattern, queue))
+        self._queues.append(queue)
+        self._tasks.append(asyncio.get_running_loop().create_task(_pump(queue, take)))
+
     def _say(self, subject: str, body: bytes, reply: str = "") -> int:
         if not self.connected:
             raise BusDown(subject, "not connected")
@@ -139,7 +147,7 @@ class FakeBus(Asking):
         return self.exchange.say(subject, body, reply)
 
 
-async def _pump(queue: "asyncio.Queue[_Raw]", take: Delivery | Backlog) -> None:
+async def _pump(queue: "asyncio.Queue[_Raw]", take: Taker) -> None:
     while True:
         raw = await queue.get()
         try:
