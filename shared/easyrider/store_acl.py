@@ -38,9 +38,9 @@ def _policy(tree: str) -> StoreGrants:
 
 def _api(tree: str) -> StoreGrants:
     return StoreGrants(
-        (keys.rules(tree), keys.every(tree, "token")),
+        (keys.rules(tree), keys.every(tree, "token"), keys.every(tree, "receipt")),
         tuple(keys.every(tree, kind) for kind in ("leader", "epoch", "state")),
-        ("get", "set", "del", "pexpire", "hget", "hset", "hmget", "hgetall", *_SCRIPTS),
+        ("get", "set", "del", "pexpire", "hget", "hset", "hmget", "hgetall", "hdel", *_SCRIPTS),
     )
 
 
