@@ -16,11 +16,12 @@ from easyrider.tree_checks import check
 
 def read(text: str, source: str) -> Rules:
     """The rules in `text`. Raises one `BadTree` with every fault: spelling, types, ranges, dangling names."""
+    return read_document(_parsed(text, source), source)
+
+
+def read_document(document: Any, source: str) -> Rules:
+    """The rules in a document that was parsed already. Raises `BadTree` with every fault."""
     faults = Faults()
-    try:
-        document = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as fault:
-        raise BadTree(source, [" ".join(str(fault).split())]) from fault
     if not isinstance(document, dict):
         raise BadTree(source, ["the document is no map"])
     flat = _flat(document, faults)
@@ -47,6 +48,35 @@ def to_document(rules: Rules) -> dict[str, Any]:
 def dump(rules: Rules) -> bytes:
     """The document as JSON."""
     return json.dumps(to_document(rules), allow_nan=False, indent=1).encode()
+
+
+def _parsed(text: str, source: str) -> Any:
+    """JSON as JSON: as YAML, which it nearly is, 1e22 is a text, a pair of surrogates is two, and it takes long."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except (json.JSONDecodeError, RecursionError):
+        pass  # YAML, or neither: the other reader says what is wrong with it
+    except ValueError as fault:  # a whole number of thousands of digits
+        raise BadTree(source, [str(fault)]) from fault
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as fault:
+        raise BadTree(source, [" ".join(str(fault).split())]) from fault
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Twice(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
+class _Twice(ValueError):
+    """A key stands twice in one map."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"key {key!r} stands twice")
 
 
 def _flat(document: dict[Any, Any], faults: Faults) -> dict[Any, Any]:
