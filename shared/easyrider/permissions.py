@@ -109,13 +109,15 @@ def _policy(place: Place) -> Grants:
         subjects.demands_to(region),
         subjects.budget(region),
         subjects.ask(region),
+        subjects.event("xid", region),  # faults of nodes demote them
+        subjects.event("drift", region),
     )
     return Grants(said, heard)
 
 
-def _api(place: Place) -> Grants:
+def _api(_place: Place) -> Grants:
     return Grants(
-        (subjects.every("ask"), subjects.event("audit", place.region)),
+        (subjects.every("ask"), subjects.events_of("audit")),
         (subjects.every("plan"), subjects.events()),
     )
 

@@ -21,11 +21,14 @@ from easyrider.messages import (
 )
 from easyrider.service import run
 from easyrider.store import Store
+from easyrider_policy.adapters.demotions_file import DemotionsFile
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.checking import check
 from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
+from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.leader import settled
+from easyrider_policy.demoting import DemotionDesk, hear_nodes
 from easyrider_policy.handlers import Desk
 from easyrider_policy.leadership import Leadership
 from easyrider_policy.loop import Clocks, Loop, write_behind
@@ -65,6 +68,8 @@ async def start(config: Config, life: Life) -> None:
             rules = await stored_rules(store, folder, config.tree)
         journal = Journal(config.state_dir)
         picture = Picture(rules, region, clocks.now_s())
+        demoted = DemotionsFile(config.state_dir)
+        picture.demotions = Demotions(demoted.read())
         coordinator, scribe = Coordinator(picture), Scribe(journal, clocks.boot_ns)
         news = News(command_bus, coordinator, region, scribe.note)
         loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)
@@ -75,6 +80,7 @@ async def start(config: Config, life: Life) -> None:
         await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
         await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=KEPT)
+        await hear_nodes(bus, region, DemotionDesk(picture, demoted, news.say))
         leadership = Leadership(
             store,
             picture,

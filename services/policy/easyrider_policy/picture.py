@@ -14,6 +14,7 @@ from easyrider_policy.core.ages import Ages
 from easyrider_policy.core.ahead import foresee
 from easyrider_policy.core.checks import faults
 from easyrider_policy.core.control import Control
+from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
 from easyrider_policy.core.gather import Gathering
@@ -43,7 +44,8 @@ class Picture:
         self.boards: dict[str, Board] = {}
         self.frames_s: dict[str, float] = {}  # when each node's last frame was minted
         self.met_s: dict[str, float] = {}  # when each node first told of its boards
-        self.boards_moved = self.jobs_moved = self.rules_moved = False
+        self.demotions = Demotions()
+        self.boards_moved = self.jobs_moved = self.rules_moved = self.modes_moved = False
         self.fleet: Fleet = build(rules, [])
         self.safety = Control(self.fleet, rules.leases, rules.id, region)
         self.meters = Meters(self.fleet)
@@ -144,16 +146,21 @@ class Picture:
 
     def follow(self) -> str | None:
         """Rebuild what hangs on rules, boards or jobs if they moved; what moved."""
-        if not (self.rules_moved or self.boards_moved or self.jobs_moved):
+        if not (self.rules_moved or self.boards_moved or self.jobs_moved or self.modes_moved):
             return None
         what = "rules" if self.rules_moved else "boards" if self.boards_moved else "job"
-        if what != "job":
+        if self.rules_moved or self.boards_moved:
             self._move_to(build(self.rules, self.boards.values()))
-        chosen = modes.modes(self.rules.modes, self.fleet, self.jobs.labels(self.fleet))
+        elif not self.jobs_moved:
+            what = "demotion"
+        self.demotions.lifted(self.rules.version)
+        labels = self.jobs.labels(self.fleet)
+        chosen = modes.modes(self.rules.modes, self.fleet, labels)
+        chosen = self.demotions.lowered(chosen, self.fleet, labels)
         self.managed = modes.managed(chosen)
         running = self.jobs.jobs(self.fleet, self.rules.priorities, chosen)
         self.observation = self.observation.carried(layout(self.fleet, running))
-        self.rules_moved = self.boards_moved = self.jobs_moved = False
+        self.rules_moved = self.boards_moved = self.jobs_moved = self.modes_moved = False
         self.sampled()
         return what
 
