@@ -11,10 +11,12 @@ import typer
 from rich.console import Console
 
 from easyrider.errors import EasyRiderError
+from easyrider_cli.init_options import init
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 twin_app = typer.Typer(no_args_is_help=True, help="The simulated hardware.")
 app.add_typer(twin_app, name="twin")
+app.command()(init)
 console = Console(stderr=True)
 
 Seed = Annotated[int, typer.Option(min=0, help="of every random choice")]

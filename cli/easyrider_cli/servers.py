@@ -80,6 +80,6 @@ def _guarded(folder: RunFolder, region: str, tree: str, nodes: list[str]) -> Ser
     nats = nats_process(bus_dir, config=lambda port: nats_config(users, port, bus_dir / "jetstream"))
     acl_file = store_dir / "users.acl"
     store_dir.mkdir(parents=True, exist_ok=True)
-    write_secret(acl_file, store_acl.acl(tree, store_acl.make_passwords(store_acl.password_files(keys))))
+    write_secret(acl_file, store_acl.acl(tree, store_acl.one_site(keys)))
     admin = store_acl.login(keys, store_acl.ADMIN)
     return Servers(nats, redis_process(store_dir, acl_file=acl_file, login=admin), keys)

@@ -1,7 +1,6 @@
 """The configuration of a nats-server: users by key, deny by default, JetStream for events."""
 
 import json
-import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import nkeys
 
 from easyrider.permissions import NODE_ROLES, ROLES, Place, User, grants
+from easyrider.secret_files import write_secret
 
 MAX_PAYLOAD = 1024 * 1024
 """Bytes of the largest message; above every limit of ours, so that our own check speaks first."""
@@ -75,15 +75,17 @@ def make_nkeys(folder: Path, names: Iterable[str]) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     public = {}
     for name in names:
-        file = seed_file(folder, name)
-        if not file.exists():
-            seed = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
-            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as out:
-                out.write(seed)
-        pair = nkeys.from_seed(bytearray(file.read_bytes().strip()))
-        public[name] = pair.public_key.decode()
-        pair.wipe()
+        public[name] = make_nkey(seed_file(folder, name))
+    return public
+
+
+def make_nkey(file: Path, group: int | None = None) -> str:
+    """The public key of the seed in this file, made there if it is missing: mode 0600, or 0640 for a group."""
+    if not file.exists():
+        write_secret(file, nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER), group)
+    pair = nkeys.from_seed(bytearray(file.read_bytes().strip()))
+    public: str = pair.public_key.decode()
+    pair.wipe()
     return public
 
 

@@ -6,7 +6,7 @@ rights of the user that calls it, so that being allowed to load one gives nothin
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,10 @@ from easyrider import store_keys as keys
 from easyrider.secret_files import read_secret, write_secret
 from easyrider.store_port import Login
 
-_CONNECTS = ("auth", "hello", "ping", "select", "client|setinfo", "client|setname")
+CONNECTS = ("auth", "hello", "ping", "select", "client|setinfo", "client|setname")
+"""What everyone may say to come in."""
 _SCRIPTS = ("evalsha", "script|load")
+_SCOPED = ("leader", "epoch", "state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +29,41 @@ class StoreGrants:
     commands: tuple[str, ...]
 
 
-def _policy(tree: str) -> StoreGrants:
-    kinds = ("leader", "epoch", "state")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreUser:
+    """One user of the store, what it is, and the hash of its password. `scope`: its own; None: any of the tree."""
+
+    name: str
+    role: str
+    password_hash: str
+    scope: str | None = None
+
+
+def _policy(tree: str, scope: str | None) -> StoreGrants:
+    own = (keys.leader, keys.epoch, keys.state)
+    of_scope = (
+        [keys.every(tree, kind) for kind in _SCOPED] if scope is None else [k(tree, scope) for k in own]
+    )
     return StoreGrants(
-        (keys.rules(tree), *(keys.every(tree, kind) for kind in kinds)),
+        (keys.rules(tree), *of_scope),
         (),
         ("get", "set", "del", "pexpire", "hget", "hset", "hmget", "hgetall", *_SCRIPTS),
     )
 
 
-def _api(tree: str) -> StoreGrants:
+def _api(tree: str, _scope: str | None) -> StoreGrants:
     return StoreGrants(
         (keys.rules(tree), keys.every(tree, "token"), keys.every(tree, "receipt")),
-        tuple(keys.every(tree, kind) for kind in ("leader", "epoch", "state")),
-        ("get", "set", "del", "pexpire", "hget", "hset", "hmget", "hgetall", "hdel", *_SCRIPTS),
+        tuple(keys.every(tree, kind) for kind in _SCOPED),
+        ("get", "set", "del", "hget", "hset", "hdel", "hmget", "hgetall", *_SCRIPTS),
     )
 
 
-def _forecaster(tree: str) -> StoreGrants:
+def _forecaster(tree: str, _scope: str | None) -> StoreGrants:
     return StoreGrants((keys.every(tree, "fp"),), (keys.rules(tree),), ("get", "set", "hmget"))
 
 
-STORE_USERS: dict[str, Callable[[str], StoreGrants]] = {
+STORE_ROLES: dict[str, Callable[[str, str | None], StoreGrants]] = {
     "policy": _policy,
     "api": _api,
     "forecaster": _forecaster,
@@ -58,41 +73,42 @@ ADMIN = "admin"
 """The operator's user, who may do everything: renew certificates and passwords, look into the store."""
 
 
-def grants(user: str, tree: str) -> StoreGrants:
-    """What this user may do in the store of a tree. Raises `KeyError` for a service that has no business there."""
-    said = STORE_USERS[user](tree)
-    return StoreGrants(said.writes, said.reads, (*_CONNECTS, *said.commands))
+def grants(role: str, tree: str, scope: str | None = None) -> StoreGrants:
+    """What this service may do in the store of a tree. Raises `KeyError` for one that has no business there."""
+    said = STORE_ROLES[role](tree, scope)
+    return StoreGrants(said.writes, said.reads, (*CONNECTS, *said.commands))
 
 
-def acl(tree: str, password_hashes: Mapping[str, str]) -> str:
-    """The text of an ACL file: the default user off, each named user with what is its own."""
-    lines = ["user default off resetkeys resetchannels -@all"]
-    for user, digest in password_hashes.items():
-        if user == ADMIN:
-            lines.append(f"user {ADMIN} on #{digest} ~* &* +@all")
+def acl(tree: str, users: Iterable[StoreUser]) -> str:
+    """The text of an ACL file: the default user off, each user with what is its own."""
+    lines = ["user default off resetpass resetkeys resetchannels -@all"]
+    for user in users:
+        known = f"user {user.name} on #{user.password_hash}"
+        if user.role == ADMIN:
+            lines.append(f"{known} ~* &* +@all")
             continue
-        allowed = grants(user, tree)
+        allowed = grants(user.role, tree, user.scope)
         patterns = [f"~{key}" for key in allowed.writes] + [f"%R~{key}" for key in allowed.reads]
         commands = [f"+{command}" for command in allowed.commands]
-        lines.append(" ".join([f"user {user} on #{digest} resetchannels", *patterns, "-@all", *commands]))
+        lines.append(" ".join([known, "resetchannels", *patterns, "-@all", *commands]))
     return "\n".join(lines) + "\n"
 
 
-def make_passwords(files: Mapping[str, Path], group: int | None = None) -> dict[str, str]:
-    """256 random bits a user, in its file; gives the hash of each. A password that is there already is kept."""
-    hashes = {}
-    for user, file in files.items():
-        if not file.exists():
-            write_secret(file, secrets.token_hex(32) + "\n", group)
-        hashes[user] = hashlib.sha256(read_secret(file).encode()).hexdigest()
-    return hashes
+def password_hash(file: Path, group: int | None = None) -> str:
+    """The hash of the password in this file, made there if it is missing: 256 random bits."""
+    if not file.exists():
+        write_secret(file, secrets.token_hex(32) + "\n", group)
+    return hashlib.sha256(read_secret(file).encode()).hexdigest()
 
 
-def password_files(folder: Path, users: Iterable[str] = (*STORE_USERS, ADMIN)) -> dict[str, Path]:
-    """Where one folder keeps the password of each user."""
-    return {user: folder / f"{user}.password" for user in users}
+def one_site(folder: Path) -> list[StoreUser]:
+    """A user for each service of a tree with one scope, and the operator's; passwords are kept in `folder`."""
+    return [
+        StoreUser(name=role, role=role, password_hash=password_hash(login(folder, role).password_file))
+        for role in (*STORE_ROLES, ADMIN)
+    ]
 
 
 def login(folder: Path, user: str) -> Login:
-    """How a user of that folder shows itself."""
-    return Login(user, password_files(folder, [user])[user])
+    """How a user shows itself whose password `one_site` keeps in this folder."""
+    return Login(user, folder / f"{user}.password")
