@@ -16,6 +16,7 @@ from easyrider.tree import Leases
 from easyrider_policy.core import leader, steps
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.holds import Held
 from easyrider_policy.core.leader import Lead
 from easyrider_policy.core.leaving import Leavings
 from easyrider_policy.core.ledger import Ledger
@@ -73,11 +74,13 @@ class Commands:
         leavings: Leavings,
         wanted: Wanted,
         limit_dropped: bool = False,
+        holds: Held | None = None,
     ) -> Orders:
         """Messages for this moment, booked. `sums` are those of `ledger.counted_w(now_s)`.
 
         `limit_dropped`: a hard limit fell since the last call, so every node with a vector in flight gets a
-        newer one, changed or not, behind which no old raise can land.
+        newer one, changed or not, behind which no old raise can land. `holds`: boards that may not rise; a raise
+        of theirs that is under way and not acked is taken back.
         """
         if not leader.may_publish(lead, self.leases, now_s):
             return Orders()
@@ -92,6 +95,8 @@ class Commands:
         free = able & ~quiet & ~leavings.asking(now_s) & (not holding)
         ours = wanted.managed & fleet.settable & ~gone
         base = self.held.within(counted_w, ledger.overshoot)
+        if holds is not None and holds.any:
+            base = base.no_higher(holds, ledger.requested_w, ledger.fallback_w)
         step = Step(
             base=base,
             target=steps.targets(fleet, wanted.limit_w, ours & ~np.isnan(wanted.limit_w), base),
@@ -99,6 +104,8 @@ class Commands:
             counted_w=counted_w,
             overshoot=ledger.overshoot,
             group=steps.groups(wanted.job),
+            node=fleet.gpu_node,
+            holds=holds,
             able=able,
             free=free,
         )
@@ -119,7 +126,10 @@ class Commands:
             self.granted_s[node] = now_s
         if not holding:
             # A node that was let go gets no command, but its grant again if it was lost on the way.
-            messages += self._exits(now_s, near & self.based & ~quiet, ledger, counted_w, sums, leavings)
+            able = near & self.based & ~quiet
+            if holds is not None and holds.any:
+                able &= ~holds.nodes(fleet)  # a restore is a raise
+            messages += self._exits(now_s, able, ledger, counted_w, sums, leavings)
         return Orders(
             messages=tuple(messages),
             lowers=int(np.sum(asked.limit_w < before.limit_w)),

@@ -14,6 +14,7 @@ from easyrider_policy.core import leader
 from easyrider_policy.core.commands import Commands, Orders, Wanted
 from easyrider_policy.core.counting import Sums, add_up, blocked_above
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.holds import nobody
 from easyrider_policy.core.leader import Lead
 from easyrider_policy.core.leaving import Leavings
 from easyrider_policy.core.ledger import Ledger
@@ -29,6 +30,7 @@ class Control:
         self.ledger = Ledger(fleet, leases)
         self.leavings = Leavings(fleet)
         self.commands = Commands(fleet, leases, tree, region)
+        self.holds = nobody(fleet)  # boards that may not rise; set anew after each `moved_to`
         self._hard_w: Floats | None = None
         self._silent: frozenset[int] = frozenset()
 
@@ -84,6 +86,7 @@ class Control:
     def planned_w(self, now_s: float) -> Floats:
         """(G,) board watts that planning must leave to each board, baselines that wait to be booked included."""
         reserved_w = self.leavings.reserved_w(now_s) * self.ledger.overshoot
+        reserved_w[self.holds.boards] = 0.0  # nothing is given back there, so nobody makes room for it
         return np.maximum(self.ledger.planned_w(now_s), reserved_w)
 
     def sums(self, now_s: float, managed: Bools, hard_w: Floats, estimates: Estimates) -> Sums:
@@ -103,7 +106,9 @@ class Control:
         dropped |= bool(estimates.reasons.keys() - self._silent)
         self._hard_w, self._silent = hard_w.copy(), frozenset(estimates.reasons)
         sums = self.sums(now_s, wanted.managed, hard_w, estimates)
-        return self.commands.compose(now_s, self.lead, self.ledger, sums, self.leavings, wanted, dropped)
+        return self.commands.compose(
+            now_s, self.lead, self.ledger, sums, self.leavings, wanted, dropped, self.holds
+        )
 
     def may_publish(self, now_s: float) -> bool:
         """Whether a message of the last orders may still leave: ask before each one."""

@@ -41,6 +41,7 @@ class Moves:
     lowered_ago_s: Floats
     fresh: Bools  # just started or just woken: raises are exempt
     movable: Bools
+    held: Bools | None = None  # may not rise; falls only where a limit asks for it
 
 
 def paced(problem: Problem, moves: Moves, pacing: Pacing) -> Floats:
@@ -56,6 +57,10 @@ def paced(problem: Problem, moves: Moves, pacing: Pacing) -> Floats:
     raised_w = _raised(moves, pacing, _idle(problem, moves, pacing))
     next_w = np.where(wished_w < old_w, lowered_w, raised_w)
     next_w = np.where(moves.movable, next_w, old_w)
+    if moves.held is not None:
+        # Nobody could have what such a job gave away, nor could it get it back when it wakes.
+        kept_w = np.where(required, np.minimum(next_w, old_w), old_w)
+        next_w = np.where(moves.held, kept_w, next_w)
     return _fitting(problem, moves, next_w)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easyrider.tree import Pacing
-from easyrider_policy.core import curves, history
+from easyrider_policy.core import curves, history, holds
 from easyrider_policy.core.budgets import budgets
 from easyrider_policy.core.ceilings import ceilings
 from easyrider_policy.core.observe import Observation
@@ -41,11 +41,14 @@ def plan(
     weighed = _weighed(observation, memory, ours)
     room = budgets(observation, walls, situation, ours, urgent.penalty_w, reactive)
     before = memory.solution if memory.loads_layout is layout else None
-    held_w = ceilings(observation, situation, changed_s, ours)
-    question = ask(observation, weighed, room, ours, layout.controlled, held_w)
+    held, held_why = holds.job_rows(layout, situation.holds or holds.nobody(layout.fleet))
+    most_w = holds.lower_of(
+        ceilings(observation, situation, changed_s, ours), holds.lowest_w(layout, situation.limit_w, held)
+    )
+    question = ask(observation, weighed, room, ours, layout.controlled, most_w, held)
     live = solve(layout, question, before)
-    next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing)
-    why = reasons(layout, live, next_w, observation.peaks.known)
+    next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing, held)
+    why = holds.said(reasons(layout, live, next_w, observation.peaks.known), held_why)
     best_w = live.limit_w
     mine = question.mine
     if not mine.all():
@@ -108,6 +111,7 @@ def _paced(
     moved: tuple[Floats, Floats],
     ours: Bools,
     pacing: Pacing,
+    held: Bools,
 ) -> Floats:
     layout = observation.layout
     if not layout.job_count:
@@ -122,6 +126,7 @@ def _paced(
     now_s = situation.now_s
     fresh = now_s - layout.started_s < pacing.start_exempt_s
     fresh |= now_s - observation.stalls.woke_s < pacing.wake_exempt_s
+    fresh &= ~held
     return paced(
         live.problem,
         Moves(
@@ -134,6 +139,7 @@ def _paced(
             lowered_ago_s=now_s - last_fall_s,
             fresh=fresh,
             movable=live.question.mine,
+            held=held,
         ),
         pacing,
     )

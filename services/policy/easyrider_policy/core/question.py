@@ -53,16 +53,19 @@ def ask(
     ours: Bools,
     jobs: Bools,
     ceiling_w: Floats | None = None,
+    held: Bools | None = None,
 ) -> Question:
     """The question of jobs (J,) `jobs` on boards (G,) `ours`.
 
     A stalled job is lent from: it counts as its own draw and may reach 1.25 times that. One that has just begun
-    and was not read yet cannot draw more than idle boards are held at.
+    and was not read yet cannot draw more than idle boards are held at. `held` (J,): may not rise, so nothing is lent.
     """
     layout = observation.layout
     unseen = observation.stalls.stalled & (observation.peaks.counts.sum(axis=0) == 0)
     drawn_w = np.where(unseen, layout.min_w / CAP_PER_DRAW, observation.draw_w)
     stalled = observation.stalls.stalled & np.isfinite(drawn_w)
+    if held is not None:
+        stalled &= ~held
     natural_w, duty = np.maximum(observation.peak_w, layout.min_w), observation.duty.duty.copy()
     if stalled.any():
         # Upwards in whole steps, so that a few watts of noise ask for no new plan.

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from easyrider_policy.core.holds import Held
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -21,4 +23,5 @@ class Situation:
     target_w: Floats  # (D,)
     unmanaged_hard_w: Floats  # (D,) the most that foreign load may draw
     unmanaged_target_w: Floats  # (D,) foreign load besides boards that are read, until an offset is learned
+    holds: Held | None = None  # boards that may not rise
     confidence: float | None = None  # of the forecasts, weighted over boards; None: no forecaster

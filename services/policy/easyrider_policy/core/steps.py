@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.holds import Held
 from easyrider_policy.core.raises import Admitted, admit
 
 Ints = NDArray[np.int64]
@@ -22,6 +23,13 @@ class Asked:
 
     limit_w: Floats
     fallback_w: Floats
+
+    def no_higher(self, holds: Held, limit_w: Floats, fallback_w: Floats) -> "Asked":
+        """Where boards are held: no more than was acked, so that a raise under way is taken back, not said again."""
+        return Asked(
+            limit_w=np.where(holds.boards, np.fmin(self.limit_w, limit_w), self.limit_w),
+            fallback_w=np.where(holds.boards, np.fmin(self.fallback_w, fallback_w), self.fallback_w),
+        )
 
     def within(self, counted_w: Floats, overshoot: Floats) -> "Asked":
         """What of it is certain: a raise that a node took and did not make is a raise again."""
@@ -41,14 +49,22 @@ class Step:
     counted_w: Floats
     overshoot: Floats
     group: Ints  # (G,) boards with one number move up together
+    node: Ints  # (G,)
     able: Bools  # (N,) nodes that may be commanded
     free: Bools  # (N,) nodes whose boards may rise
+    holds: Held | None = None  # boards that may not, by an operator's word
 
     @property
     def rises(self) -> Bools:
         """(G,) boards whose limit or fallback should go up."""
         up = (self.target.limit_w > self.base.limit_w) | (self.target.fallback_w > self.base.fallback_w)
         return self.ours & up
+
+    @property
+    def bound(self) -> Bools:
+        """(G,) boards that may not rise, whatever room there is."""
+        bound = ~self.free[self.node]
+        return bound if self.holds is None else bound | self.holds.boards
 
 
 def targets(fleet: Fleet, limit_w: Floats, ours: Bools, base: Asked) -> Asked:
@@ -76,7 +92,7 @@ def shares(fleet: Fleet, step: Step, sums: Sums, room_w: Floats) -> Admitted:
     rises, group = step.rises, step.group
     # A synchronous job rises as one or not at all: one board that cannot rise holds the others.
     barred = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.bool_)
-    barred[group[rises & ~step.free[fleet.gpu_node]]] = True
+    barred[group[rises & step.bound]] = True
     could = rises & ~barred[group]
     wish_w = np.maximum(step.target.limit_w, step.target.fallback_w) * step.overshoot
     need_w = np.where(could, np.maximum(0.0, wish_w - step.counted_w), 0.0)

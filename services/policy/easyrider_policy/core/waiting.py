@@ -14,8 +14,9 @@ from easyrider_policy.core.steps import Asked, Step
 class Waiting:
     """A raise, or the rest of one, that may not leave yet. `gpu`: row of the job's first such board.
 
-    `why`: "take_over", "silent:<node>", "leaving:<node>", "unacked:<domain>" (lowers there are not verified yet),
-    "room:<domain>", or what blocks the domain ("open:...", "meter:...", "unfenced:...", "undeclared").
+    `why`: "take_over", "hold:<id>", "guardian_hold:<node>", "silent:<node>", "leaving:<node>", "unacked:<domain>"
+    (lowers there are not verified yet), "room:<domain>", or what blocks the domain ("open:...", "meter:...",
+    "unfenced:...", "undeclared").
     """
 
     gpu: int
@@ -34,10 +35,10 @@ def waiting(
         np.maximum(0.0, step.counted_w - np.nan_to_num(asked.limit_w) * step.overshoot)
     )
     rows = np.flatnonzero(short)
-    node, binding, group = fleet.gpu_node[rows], admitted.binding[rows], step.group[rows]
+    binding, group = admitted.binding[rows], step.group[rows]
     left_w = np.nan_to_num(step.target.limit_w[rows] - asked.limit_w[rows])
     # Of a job's boards the one that cannot rise says why, else one that a domain binds.
-    rank = np.where(~step.free[node], 0, np.where(binding >= 0, 1, 2))
+    rank = np.where(step.bound[rows], 0, np.where(binding >= 0, 1, 2))
     order = np.lexsort((rows, rank, group))
     begin = np.flatnonzero(np.diff(group[order], prepend=-1))
     most_w = np.maximum.reduceat(left_w[order], begin)
@@ -47,6 +48,8 @@ def waiting(
         machine = int(fleet.gpu_node[row])
         if holding:
             return "take_over"
+        if step.holds is not None and step.holds.boards[row]:
+            return step.holds.why(row)
         if not step.free[machine]:
             return f"{'silent' if quiet[machine] else 'leaving'}:{fleet.nodes[machine]}"
         if domain < 0:
