@@ -1,0 +1,252 @@
+"""What every region below could still be drawing, and which budgets may leave: lower first, verified, then raise.
+
+A region counts the most of: its guaranteed share, its floor, every budget whose lease could still run, and all it
+last said could be drawn there. A `Demand` that names a budget ends those before it: the region takes no older one.
+Nothing else lowers the count but time: a lease, and after it the dead-man, the ttl and two control periods of the
+region's nodes, and a lease more for each level of regions below it. A lease is counted from the arrival of the
+nonce that the budget echoes, which lies after its mint.
+
+After a take-over what the leader before granted is unknown: a region that has not named a budget of this epoch
+counts all its domain may carry, for every raise, until all that could have been granted has run out; until then
+it is told to go on with what it says it holds. Times are
+monotonic seconds of this process.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from easyrider.messages import Demand
+from easyrider.tree import Leases
+from easyrider_policy.core.fleet import Floats
+from easyrider_policy.core.silence import Key
+
+UNHEARD_S = 3.0
+"""After a take-over a region that is reachable has spoken by then; until then nobody is lowered for its sake."""
+SLACK_W = 1e-6
+LEAST_MOVE_W = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borrower:
+    """A region as its parent's rules name it. `row`: its domain; `worst_w`: the most that domain may carry."""
+
+    id: str
+    row: int
+    guaranteed_w: float
+    worst_w: float
+    levels: int = 0  # of regions below it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A budget that left: watts, and until when they count if nothing is heard."""
+
+    region: str
+    key: Key
+    nonce: int
+    hard_w: float
+    target_w: float
+    ends_s: float
+
+
+@dataclass(slots=True)
+class Account:
+    """What is known of one region. `held_w`, `held_target_w`: newest grant, what the next one starts from."""
+
+    borrower: Borrower
+    demand: Demand | None = None
+    heard_s: float = -np.inf  # arrival of the newest demand, and of its nonce
+    answered: int = -1  # the nonce that was last echoed
+    grants: list[Grant] = field(default_factory=list)
+    fenced: bool = False  # named a budget of this epoch
+    owed_w: float = 0.0  # guaranteed by rules that it may still obey
+    held_w: float = 0.0
+    held_target_w: float = 0.0
+    why: str = ""  # what holds back its raise
+
+
+class Lending:
+    """Accounts of every region right below one scope."""
+
+    def __init__(
+        self, borrowers: Sequence[Borrower], leases: Leases, lease_s: float, version: int = 0
+    ) -> None:
+        self.leases, self.lease_s, self.version = leases, lease_s, version
+        self.epoch, self.taken_s, self.seq = -1, -np.inf, 0
+        self.accounts = {borrower.id: Account(borrower) for borrower in borrowers}
+        for account in self.accounts.values():
+            account.owed_w = account.held_w = account.held_target_w = account.borrower.guaranteed_w
+
+    def wait_s(self, borrower: Borrower) -> float:
+        """From the end of a region's lease until its watts are surely free."""
+        leases = self.leases
+        below_s = leases.dead_man_s + leases.ttl_s + 2 * leases.control_period_s
+        return borrower.levels * self.lease_s + below_s
+
+    # What we do and hear
+
+    def took_over(self, epoch: int, now_s: float) -> None:
+        """We lead with this epoch now: what the leader before granted last is unknown."""
+        self.epoch, self.taken_s, self.seq = epoch, now_s, 0
+        for account in self.accounts.values():
+            account.fenced = False
+
+    def heard(self, demand: Demand, now_s: float) -> bool:
+        """Whether a demand is news: not older than one before, of a region of ours."""
+        account = self.accounts.get(demand.region)
+        if account is None:
+            return False
+        before = account.demand
+        if before is not None and (demand.epoch, demand.seq) <= (before.epoch, before.seq):
+            return False
+        account.demand, account.heard_s = demand, now_s
+        if demand.tree_version >= self.version:
+            account.owed_w = account.borrower.guaranteed_w
+        named = Key(demand.highest_epoch, demand.highest_seq)
+        if named.epoch == self.epoch and named.seq <= self.seq:
+            account.fenced = True
+            # Of the named one the demand itself tells what of it is obeyed.
+            account.grants = [grant for grant in account.grants if grant.key > named]
+            if not account.grants:
+                account.held_w = (
+                    account.borrower.guaranteed_w if demand.granted_w is None else demand.granted_w
+                )
+        elif not account.fenced and demand.granted_w is not None:
+            # Under a leader before. It may hold less by now; a first budget of ours raises nothing there.
+            account.held_w = account.held_target_w = demand.granted_w
+        return True
+
+    def moved_to(
+        self, borrowers: Sequence[Borrower], leases: Leases, lease_s: float, version: int
+    ) -> "Lending":
+        """The same accounts under other rules; nothing that was granted to a region still named is forgotten."""
+        moved = Lending(borrowers, leases, lease_s, version)
+        moved.epoch, moved.taken_s, moved.seq = self.epoch, self.taken_s, self.seq
+        for name, account in moved.accounts.items():
+            before = self.accounts.get(name)
+            if before is None:
+                continue
+            account.demand, account.heard_s, account.answered = before.demand, before.heard_s, before.answered
+            account.grants, account.fenced = before.grants, before.fenced
+            account.owed_w = max(account.owed_w, before.owed_w)
+            account.held_w, account.held_target_w = before.held_w, before.held_target_w
+        return moved
+
+    # What follows
+
+    def counted_w(self, now_s: float) -> dict[str, float]:
+        """Wall watts that each region could be drawing."""
+        return {name: self._counted_w(account, now_s) for name, account in self.accounts.items()}
+
+    def planned_w(self, now_s: float) -> dict[str, float]:
+        """The same for planning, but a take-over alone moves nothing for a moment."""
+        fresh = now_s - self.taken_s <= UNHEARD_S
+        return {
+            name: self._known_w(account, now_s)
+            if fresh and not account.fenced
+            else self._counted_w(account, now_s)
+            for name, account in self.accounts.items()
+        }
+
+    def silent(self, now_s: float) -> list[str]:
+        """Regions whose lease may have run out without a word."""
+        return [name for name, account in self.accounts.items() if now_s - account.heard_s > self.lease_s]
+
+    def compose(
+        self,
+        now_s: float,
+        wanted: Mapping[str, tuple[float, float]],
+        room_w: Floats,
+        carried: Mapping[str, Floats],
+        raises_allowed: bool,
+    ) -> list[Grant]:
+        """Budgets that may leave now, booked. Watts wanted (hard, target) by region.
+
+        `room_w` (D,): what the hard limits leave above everything counted; `carried` (D,) by region: what each
+        domain carries of a watt there. A region is answered once a demand, and at once when it must give back.
+        """
+        left_w = room_w.copy()
+        found = []
+        for name, account in self.accounts.items():
+            if account.demand is None or now_s - account.heard_s >= self.lease_s:
+                continue  # a nonce that old cannot carry a lease
+            hard_w, target_w = wanted.get(name, (account.held_w, account.held_target_w))
+            given_w = self._given_w(account, now_s, hard_w, left_w, carried[name], raises_allowed)
+            lower = given_w < account.held_w - LEAST_MOVE_W
+            if account.demand.nonce == account.answered and not lower:
+                continue
+            found.append(self._grant(account, given_w, min(target_w, given_w)))
+        return found
+
+    def _given_w(
+        self,
+        account: Account,
+        now_s: float,
+        wanted_w: float,
+        left_w: Floats,
+        carried: Floats,
+        raises_allowed: bool,
+    ) -> float:
+        """Lower at once; raise by what the room carries, which is taken from `left_w`."""
+        account.why = ""
+        counted_w = self._counted_w(account, now_s)
+        base_w = min(account.held_w, counted_w)  # what has run out since may be lent to others
+        if wanted_w <= base_w:
+            return wanted_w
+        if not (raises_allowed and account.fenced):
+            account.why = "take_over"
+            return base_w
+        need_w = max(0.0, wanted_w - counted_w)
+        bound = carried > 0
+        closed = bool((left_w[bound] < -SLACK_W).any())
+        fits_w = 0.0 if closed or not bound.any() else float((left_w[bound] / carried[bound]).min())
+        part_w = min(need_w, max(0.0, fits_w))
+        given_w = wanted_w if part_w >= need_w and not closed else max(base_w, counted_w + part_w)
+        if closed:
+            given_w = base_w  # over a limit nothing rises, not even inside the count
+        if given_w < wanted_w:
+            account.why = "room"
+        if given_w - base_w < LEAST_MOVE_W:
+            return base_w
+        left_w -= carried * max(0.0, given_w - counted_w)
+        return given_w
+
+    def _grant(self, account: Account, hard_w: float, target_w: float) -> Grant:
+        assert account.demand is not None
+        self.seq += 1
+        grant = Grant(
+            region=account.borrower.id,
+            key=Key(self.epoch, self.seq),
+            nonce=account.demand.nonce,
+            hard_w=hard_w,
+            target_w=target_w,
+            ends_s=account.heard_s + self.lease_s + self.wait_s(account.borrower),
+        )
+        account.answered = account.demand.nonce
+        account.held_w, account.held_target_w = hard_w, target_w
+        # One that is worth less and ends sooner counts for nothing beside the new one.
+        kept = [g for g in account.grants if g.hard_w > grant.hard_w or g.ends_s > grant.ends_s]
+        account.grants = [*kept, grant]
+        return grant
+
+    def _counted_w(self, account: Account, now_s: float) -> float:
+        known_w = self._known_w(account, now_s)
+        if account.fenced:
+            return known_w
+        unknown = now_s < self.taken_s + self.lease_s + self.wait_s(account.borrower)
+        return max(known_w, account.borrower.worst_w) if unknown else known_w
+
+    def _known_w(self, account: Account, now_s: float) -> float:
+        """Of what is known: a region that has not been heard for long has its guaranteed share and its floor."""
+        borrower, demand = account.borrower, account.demand
+        watts = [account.owed_w, *(g.hard_w for g in account.grants if now_s < g.ends_s)]
+        if demand is not None:
+            watts.append(demand.floor_w)
+            if now_s < account.heard_s + self.lease_s + self.wait_s(borrower):
+                told = (demand.granted_w, demand.counted_w)
+                watts += [w for w in told if w is not None]
+                if demand.counted_w is None:
+                    watts.append(borrower.worst_w)
+        return max(watts)

@@ -1,0 +1,128 @@
+"""Lost, late, doubled, reordered, restarted, replaced: regions together stay within what their parent has."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from region_world import LEASE_S, LEASES, RegionWorld
+
+from easyrider_policy.core.lease import Lease
+from easyrider_policy.core.lending import Lending
+
+SOME = settings(max_examples=40, deadline=None)
+ROUGH_SEEDS = range(40)
+
+
+@SOME
+@given(
+    seed=st.integers(0, 2**32),
+    regions=st.integers(1, 4),
+    rough=st.sampled_from([0.0, 0.3, 1.0]),
+    spare=st.floats(0.05, 3.0),
+    lease_s=st.sampled_from([5.0, 10.0, 30.0]),
+)
+def test_no_interleaving_lets_regions_draw_more_than_their_parent_has(seed, regions, rough, spare, lease_s):
+    world = RegionWorld(seed, regions, rough, spare, lease_s)
+
+    highest_w = world.run(120.0)
+
+    assert highest_w <= world.limit_w + 1e-6
+
+
+def broke() -> bool:
+    """Whether some seed of a fixed set exceeds the limit."""
+    for seed in ROUGH_SEEDS:
+        world = RegionWorld(seed, 3, 1.0, 0.8, lease_s=(10.0, 30.0)[seed % 2])
+        if world.run(150.0) > world.limit_w + 1e-6:
+            return True
+    return False
+
+
+def test_nothing_breaks_over_the_fixed_set_of_rough_worlds():
+    assert not broke()
+
+
+def lends_on_when_the_lease_ends(monkeypatch):
+    monkeypatch.setattr(Lending, "wait_s", lambda self, borrower: 0.0)
+
+
+def counts_the_newest_budget_alone(monkeypatch):
+    def newest_w(self, account, now_s):
+        return max(account.owed_w, account.held_w if now_s < account.heard_s + self.lease_s else 0.0)
+
+    monkeypatch.setattr(Lending, "_known_w", newest_w)
+
+
+def trusts_a_region_it_never_heard(monkeypatch):
+    monkeypatch.setattr(Lending, "_counted_w", Lending._known_w)
+
+
+def keeps_its_grant_when_the_lease_has_ended(monkeypatch):
+    real = Lease.envelope
+
+    def lasting(self, boot_ns):
+        now = real(self, boot_ns)
+        return now if self.tenure is None else dataclasses.replace(now, hard_w=self.tenure.granted_w)
+
+    monkeypatch.setattr(Lease, "envelope", lasting)
+
+
+@pytest.mark.parametrize(
+    "without",
+    [
+        lends_on_when_the_lease_ends,
+        counts_the_newest_budget_alone,
+        trusts_a_region_it_never_heard,
+        keeps_its_grant_when_the_lease_has_ended,
+    ],
+    ids=lambda rule: rule.__name__,
+)
+def test_each_rule_is_missed_where_it_is_taken_out(without, monkeypatch):
+    without(monkeypatch)
+
+    assert broke()
+
+
+def test_a_region_that_is_reached_gets_what_it_wants_and_gives_back_in_two_periods():
+    world = RegionWorld(7, 2, 0.0, 1.0)
+    world.run(10.0)
+    a, b = (region.id for region in world.regions)
+    spare_w = world.limit_w - 220.0
+    for name, other in ((a, b), (b, a)):
+        guaranteed_w = {"r0": 100.0, "r1": 120.0}
+        world._want = lambda: None
+        world.wanted = {
+            name: (guaranteed_w[name] + spare_w, guaranteed_w[name] + spare_w),
+            other: (guaranteed_w[other], guaranteed_w[other]),
+        }
+        world.run(4 * LEASES.control_period_s)
+
+        could_w = {region.id: region.could_w() for region in world.regions}
+        assert could_w[name] == pytest.approx(guaranteed_w[name] + spare_w, abs=2.0)
+        assert could_w[other] == pytest.approx(guaranteed_w[other], abs=2.0)
+
+
+def test_watts_of_a_region_that_is_cut_off_are_lent_on_after_the_full_wait_and_not_before():
+    world = RegionWorld(3, 2, 0.0, 1.0)
+    world._want = lambda: None
+    spare_w = world.limit_w - 220.0
+    world.wanted = {"r0": (100.0 + spare_w, 100.0 + spare_w), "r1": (120.0, 120.0)}
+    world.run(12.0)
+    assert world.regions[0].could_w() == pytest.approx(100.0 + spare_w, abs=2.0)
+
+    world.cut["r0"] = world.now_s + 1000.0
+    cut_s = world.now_s
+    world.wanted = {"r0": (100.0, 100.0), "r1": (120.0 + spare_w, 120.0 + spare_w)}
+    at_share_s = lent_on_s = np.inf
+    while world.now_s < cut_s + 60.0:
+        world.step()
+        if world.regions[0].could_w() <= 100.0 + 1e-6:
+            at_share_s = min(at_share_s, world.now_s - cut_s)
+        if world.regions[1].could_w() > 121.0:
+            lent_on_s = min(lent_on_s, world.now_s - cut_s)
+
+    wait_s = LEASES.dead_man_s + LEASES.ttl_s + 2 * LEASES.control_period_s
+    assert LEASE_S - 4.0 <= at_share_s <= LEASE_S
+    assert LEASE_S + wait_s - 1.25 <= lent_on_s <= LEASE_S + wait_s + 2.5
