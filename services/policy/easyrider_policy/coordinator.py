@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from easyrider_policy.core import history
+from easyrider_policy.core import foreign, history
 from easyrider_policy.core.commands import Orders, Wanted
 from easyrider_policy.core.counting import Sums
-from easyrider_policy.core.fleet import Floats
+from easyrider_policy.core.fleet import Bools, Floats
 from easyrider_policy.core.patience import JOBS_TOLD_S, waits
 from easyrider_policy.core.plan import plan
 from easyrider_policy.core.records import Decision
@@ -82,7 +82,7 @@ class Coordinator:
             self.urge(moved)
         if picture.fleet is not fleet:
             self.decision = None  # its columns are another fleet's
-        estimates = picture.meters.estimates(now_s)
+        estimates = picture.meters.estimates(now_s, self._foreign_drawn_w())
         silent = frozenset(picture.fleet.domains[row] for row in estimates.reasons)
         if silent != self._silent_meters:
             self.urge("meter")
@@ -127,9 +127,18 @@ class Coordinator:
     def _alarmed(self, estimates: Estimates) -> bool:
         picture = self.picture
         load_w = estimates.load(picture.fleet, picture.managed).watts
+        other_w = foreign.besides(load_w, self._foreign_drawn_w())
         return bool(
-            history.alarms(picture.fleet, picture.walls, picture.target_w, picture.hard_w, load_w).any()
+            history.alarms(picture.fleet, picture.walls, picture.target_w, picture.hard_w, other_w).any()
         )
+
+    def _foreign(self) -> Bools:
+        """(G,) boards that nobody limits, nor holds until they are let go."""
+        return ~(self.picture.managed | self.picture.safety.ledger.told)
+
+    def _foreign_drawn_w(self) -> Floats:
+        picture = self.picture
+        return foreign.drawn_w(picture.fleet, self._foreign(), picture.observation.gpu_w)
 
     def _plan(self, now_s: float, estimates: Estimates) -> str | None:
         picture = self.picture
@@ -156,15 +165,17 @@ class Coordinator:
         steered &= ~safety.leavings.gone(picture.managed)
         steered &= ~safety.leavings.asking(now_s)[picture.fleet.gpu_node]
         sums = safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
+        counted_w = safety.planned_w(now_s)
+        could_w = foreign.could_w(picture.fleet, self._foreign(), counted_w)
         return Situation(
             now_s=now_s,
             limit_w=np.where(based, held_w, shown_w),
             steered=steered,
-            counted_w=safety.planned_w(now_s),
+            counted_w=counted_w,
             hard_w=picture.hard_w,
             target_w=picture.target_w,
-            unmanaged_hard_w=sums.unmanaged_w,
-            unmanaged_target_w=sums.unmanaged_w,
+            unmanaged_hard_w=foreign.besides(sums.unmanaged_w, could_w),
+            unmanaged_target_w=foreign.besides(sums.unmanaged_w, self._foreign_drawn_w()),
             confidence=picture.confidence(now_s),
         )
 

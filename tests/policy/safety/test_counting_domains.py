@@ -55,6 +55,41 @@ def test_a_declared_maximum_stands_for_boards_nobody_limits():
     assert found.blocked == {}
 
 
+def test_a_declared_maximum_counts_no_less_than_boards_nobody_limits_are_read_to_draw():
+    fleet = site(unmanaged_max_w=0.0)
+
+    found = sums(fleet, managed=HALF, estimates=Meters(fleet).estimates(0.0, np.array([1250.0])))
+
+    assert found.counted_w.tolist() == [200.0 + 600.0 + 1250.0]
+
+
+def test_what_is_declared_of_a_domain_counts_in_those_above_whatever_they_declare_of_themselves():
+    domains = (
+        Domain(id="site", kind="site", rating_w=9000.0, unmanaged_max_w=0.0),
+        Domain(id="pdu", kind="pdu", parent="site", rating_w=3000.0, unmanaged_max_w=900.0),
+    )
+    nodes = tuple(Node(id=n, domain="pdu", node_class="box", fallback_w_per_gpu=250.0) for n in "ab")
+    fleet = build(Rules(id="s", version=1, domains=domains, classes={"box": BOX}, nodes=nodes), boards())
+
+    found = sums(fleet, managed=HALF)
+
+    assert found.unmanaged_w.tolist() == [900.0, 900.0]
+    assert found.blocked == {}
+
+
+def test_a_meter_above_shows_what_the_domains_below_only_declare():
+    domains = (
+        Domain(id="site", kind="site", rating_w=9000.0),
+        Domain(id="pdu", kind="pdu", parent="site", rating_w=3000.0, unmanaged_max_w=900.0),
+    )
+    nodes = tuple(Node(id=n, domain="pdu", node_class="box", fallback_w_per_gpu=250.0) for n in "ab")
+    fleet = build(Rules(id="s", version=1, domains=domains, classes={"box": BOX}, nodes=nodes), boards())
+    meters = Meters(fleet)
+    meters.heard(0, 1400.0, 1000.0, 0.0, 1.0, True)
+
+    assert sums(fleet, managed=HALF, estimates=meters.estimates(0.0)).unmanaged_w.tolist() == [400.0, 900.0]
+
+
 def test_a_meter_stands_for_boards_nobody_limits():
     fleet = site()
 

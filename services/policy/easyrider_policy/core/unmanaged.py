@@ -4,8 +4,9 @@ In a domain with a meter it is the 0.99 quantile over 24 h of (meter - managed),
 quantile is taken over the highest 10 s mean of each minute, each held against what was managed up to 3 s before,
 so that a meter which lags shows no load that is not there. A meter older than three of its periods makes it the
 larger of the declared maximum and the highest of 24 h, and justifies no raise. Negative load is 0 and reported.
-Without a meter it is the declared maximum; where there is neither, it is what the domains below say, and boards
-that nobody limits count device maximum and allow no raise.
+Without a meter it is the declared maximum, never less than boards that nobody limits are read to draw, nor than
+what the domains below say; where there is neither, it is what the domains below say, and boards that nobody limits
+count device maximum and allow no raise.
 """
 
 from collections.abc import Mapping
@@ -44,11 +45,13 @@ class Load:
 @dataclass(frozen=True, eq=False, slots=True)
 class Estimates:
     """(D,) unmanaged wall watts per domain, NaN where nothing says. `unfit`: says, but bounds no foreign board;
-    `reasons`: domains whose meter is silent, where no raise may happen."""
+    `reasons`: domains whose meter is silent, where no raise may happen; `unmetered`: domains that no meter shows
+    now, of which the domains below may know more."""
 
     watts: Floats
     unfit: Bools
     reasons: Mapping[int, str] = field(default_factory=dict)
+    unmetered: frozenset[int] = frozenset()
 
     def load(self, fleet: Fleet, managed: Bools) -> Load:
         """Unmanaged load everywhere, boards outside `managed` (G,) included."""
@@ -59,13 +62,18 @@ class Estimates:
         if not watts.any() and np.isnan(self.watts).all():
             return Load(watts, dict(self.reasons))
         feeds = {p for parents in fleet.parents if len(parents) > 1 for p in parents}
+        below_w = np.zeros(len(fleet.domains))
         unbounded = watts > 0  # boards that nobody limits, and nothing but device maximum to count them by
         for domain in reversed(range(len(fleet.domains))):
             if np.isfinite(self.watts[domain]):
                 # A feed's own meter shows its share only; without the other feed it carries all.
-                watts[domain] = max(self.watts[domain], watts[domain] if domain in feeds else 0.0)
+                least_w = watts[domain] if domain in feeds else 0.0
+                if domain in self.unmetered:  # what is told of the domains below is drawn through it too
+                    least_w = max(least_w, below_w[domain])
+                watts[domain] = max(self.watts[domain], least_w)
                 unbounded[domain] &= self.unfit[domain]
             for parent in fleet.parents[domain]:
+                below_w[parent] += watts[domain]
                 watts[parent] += watts[domain]  # all of it on each feed: the other one may be lost
                 unbounded[parent] |= unbounded[domain]
         reasons = {int(domain): f"open:{fleet.domains[domain]}" for domain in np.flatnonzero(unbounded)}
@@ -115,9 +123,11 @@ class Meters:
         if now_s - self._minute_s[domain] >= MINUTE_S:
             self._minute(domain, now_s)
 
-    def estimates(self, now_s: float) -> Estimates:
-        """Unmanaged load per domain as of now."""
-        watts, unfit = self.declared_w.copy(), np.zeros(len(self.declared_w), dtype=np.bool_)
+    def estimates(self, now_s: float, drawn_w: Floats | None = None) -> Estimates:
+        """Unmanaged load per domain as of now; `drawn_w` (D,): what boards that nobody limits are read to draw."""
+        least_w = np.zeros(len(self.declared_w)) if drawn_w is None else drawn_w
+        watts, unfit = np.maximum(self.declared_w, least_w), np.zeros(len(self.declared_w), dtype=np.bool_)
+        unmetered = set(range(len(self.declared_w)))
         reasons: dict[int, str] = {}
         self.negative_w = np.maximum(0.0, -np.nan_to_num(self.present_w, nan=0.0))
         stale = now_s - self.heard_s > STALE_PERIODS * self.period_s
@@ -130,14 +140,16 @@ class Meters:
                 continue
             seen_w = max(0.0, self.present_w[d], self._minute_w[d])
             if stale[d]:
-                watts[d] = max(declared_w, seen_w, *past)
+                watts[d] = max(declared_w, seen_w, float(least_w[d]), *past)
                 unfit[d] = True
-            elif len(past) < SHORT_MINUTES or not self.gated[d]:
+                continue
+            unmetered.discard(d)
+            if len(past) < SHORT_MINUTES or not self.gated[d]:
                 watts[d] = max(declared_w, seen_w, *past)
                 unfit[d] = not self.gated[d] and bool(np.isnan(self.declared_w[d]))
             else:
                 watts[d] = max(0.0, self.present_w[d], self._quantile_w[d])
-        return Estimates(watts, unfit, reasons)
+        return Estimates(watts, unfit, reasons, frozenset(unmetered))
 
     def moved_to(self, fleet: Fleet) -> "Meters":
         """The same day on another fleet; domains go by id."""
