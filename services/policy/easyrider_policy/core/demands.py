@@ -1,0 +1,81 @@
+"""What a region tells its parent: what is drawn, what could be, what it cannot go below, what more is worth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from easyrider_policy.core.counting import Sums
+from easyrider_policy.core.demand_curve import own_claims
+from easyrider_policy.core.fleet import Fleet, Floats
+from easyrider_policy.core.region_shares import share, thinned
+from easyrider_policy.core.regions import Regions
+from easyrider_policy.core.situation import Situation
+from easyrider_policy.core.solution import Solution
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Need:
+    """Wall watts of the region's domain. `counted_w` None: something there cannot be counted."""
+
+    floor_w: float
+    want_w: float
+    counted_w: float | None
+    curve_w: tuple[float, ...]
+    curve_value: tuple[float, ...]
+
+
+def counted_w(sums: Sums, fleet: Fleet, root: int, regions: Regions, now_s: float) -> float | None:
+    """All that could be drawn on the domain now; None where boards are of unknown kind and number."""
+    if fleet.unknown.any():
+        return None
+    return max(0.0, float(sums.counted_w[root] + regions.could_w(now_s)[root]))
+
+
+def floor_w(situation: Situation, fleet: Fleet, overshoot: Floats, root: int, regions: Regions) -> float:
+    """What stays countable when everything that can be lowered is: boards at the higher of minimum and fallback."""
+    least_w = np.maximum(fleet.min_w, fleet.fallback_w[fleet.gpu_node]) * overshoot
+    board_w = np.where(situation.steered, np.minimum(least_w, situation.counted_w), situation.counted_w)
+    standing_w = fleet.worst_fixed_w + situation.unmanaged_hard_w + fleet.margin_w
+    below_w = sum(
+        max(0.0, claim.floor_w - b.guaranteed_w) * claim.carried[root]
+        for claim, b in zip(regions.claims(situation.now_s), regions.borrowers, strict=True)
+    )
+    return float((fleet.worst_wall_w(board_w) + standing_w)[root] + below_w)
+
+
+def curve(
+    room: tuple[Floats, Floats],
+    whole_w: float,
+    root: int,
+    solution: Solution | None,
+    regions: Regions,
+    now_s: float,
+) -> tuple[Floats, Floats]:
+    """Points of (watts, worth) as if the region's own domain had no limit. `room`: (D,) target and hard watts for
+    jobs and regions below; `whole_w`: the domain's target that `room` was made from."""
+    claims = [*regions.claims(now_s), *([] if solution is None else own_claims(solution))]
+    if not claims:
+        return np.zeros(0), np.zeros(0)
+    budget_w = np.minimum(*room)
+    standing_w = whole_w - float(room[0][root])
+    budget_w[root] = np.inf
+    shares = share(claims, budget_w)
+    begin_w = standing_w + float(sum(claim.floor_w * claim.carried[root] for claim in claims))
+    return thinned(np.maximum(0.0, begin_w + shares.path_w), shares.path_value)
+
+
+def need(
+    floor: float,
+    counted: float | None,
+    points: tuple[Floats, Floats],
+    guaranteed_w: float,
+) -> Need:
+    """The numbers of one demand."""
+    watts, value = points
+    return Need(
+        floor_w=max(0.0, floor),
+        want_w=max(guaranteed_w, float(watts[-1])) if len(watts) else guaranteed_w,
+        counted_w=counted,
+        curve_w=tuple(watts.tolist()),
+        curve_value=tuple(value.tolist()),
+    )
