@@ -63,10 +63,15 @@ def _forecaster(tree: str, _scope: str | None) -> StoreGrants:
     return StoreGrants((keys.every(tree, "fp"),), (keys.rules(tree),), ("get", "set", "hmget"))
 
 
+def _recorder(tree: str, _scope: str | None) -> StoreGrants:
+    return StoreGrants((), (keys.rules(tree),), ("hmget",))
+
+
 STORE_ROLES: dict[str, Callable[[str, str | None], StoreGrants]] = {
     "policy": _policy,
     "api": _api,
     "forecaster": _forecaster,
+    "recorder": _recorder,
 }
 """Services that use the store; no other has a user there."""
 ADMIN = "admin"

@@ -45,6 +45,9 @@ class _FromFile(CredentialProvider):
                 f"the password of {self._login.user} cannot be read: {self._login.password_file}: {fault.strerror}"
             ) from fault
 
+    async def get_credentials_async(self) -> tuple[str, str]:
+        return self.get_credentials()
+
 
 class _Encrypted(redis.asyncio.SSLConnection):
     """Makes the context anew for each connection: certificates are renewed while we run."""
