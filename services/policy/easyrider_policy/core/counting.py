@@ -43,14 +43,13 @@ def add_up(
     outside = np.bincount(fleet.gpu_node[~(managed & limitable)], minlength=len(fleet.nodes))
     outside += fleet.unheard.astype(np.int64)  # a board nobody has reported is controlled by nobody
     uncontrolled = fleet.weights.count(outside)
-    unknown = fleet.weights.any_node(fleet.unknown)
-    reasons = {int(domain): "undeclared" for domain in np.flatnonzero(unknown)}
+    reasons = {int(domain): "undeclared" for domain in np.flatnonzero(fleet.undeclared)}
     return Sums(
         counted_w=total_w,
         unmanaged_w=load.watts,
         hard_w=hard_w,
         room_w=hard_w - total_w,
-        closed=(uncontrolled == 0) & ~unknown,
+        closed=(uncontrolled == 0) & ~fleet.undeclared,
         uncontrolled=uncontrolled,
         blocked={**load.blocked, **reasons, **(blocked or {})},
     )

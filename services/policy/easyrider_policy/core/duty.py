@@ -27,8 +27,8 @@ class Duty:
         """Take the mean draw (J,) of one second and the level (J,): the smaller of limit and peak."""
         # Each second by its own level: a limit that falls must not make the seconds before look overfull.
         self.seconds[self.row % WINDOW_S] = mean_w / level_w
-        whole = self.seconds.mean(axis=0)  # a gap makes the mean unknown, and unknown counts as full
-        ratio = np.where(np.isfinite(whole), np.minimum(1.0, whole), 1.0)
+        # A gap makes the mean unknown, and unknown counts as full.
+        ratio = np.fmin(1.0, self.seconds.sum(axis=0) / WINDOW_S)
         self.age_s += 1.0
         self.ratios[self.row % MEMORY_S] = np.where(self.age_s >= WINDOW_S, ratio, 0.0)
         self.row += 1

@@ -60,15 +60,9 @@ class Weights:
 
     def count(self, of_node: Ints) -> Ints:
         """How many there are below each domain, of counts per node."""
-        counted = np.bincount(self.of_nodes.above, weights=of_node[self.of_nodes.below].astype(np.float64))
-        counted = np.pad(counted, (0, self.domain_count - len(counted)))
+        links = self.of_nodes
+        counted = np.bincount(links.above, weights=of_node[links.below], minlength=self.domain_count)
         return np.rint(counted).astype(np.int64)
-
-    def least_of_nodes(self, domain_values: Floats, node_count: int) -> Floats:
-        """Smallest value among the domains above each node."""
-        least = np.full(node_count, np.inf)
-        np.minimum.at(least, self.of_nodes.below, domain_values[self.of_nodes.above])
-        return least
 
     def ancestors(self, node_count: int) -> Ints:
         """(node_count, deepest) domains above each node, nearest first, -1 where there is none left."""

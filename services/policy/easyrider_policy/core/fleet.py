@@ -8,6 +8,7 @@ of domains wall watts: overhead_w + overhead_slope x board watts, the upper valu
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,9 +80,28 @@ class Fleet:
         """Row of a domain by id."""
         return {domain: row for row, domain in enumerate(self.domains)}
 
+    @cached_property
+    def gpu_slope(self) -> Floats:
+        """Wall watts per board watt (G,) of the node that each board is in."""
+        return self.overhead_slope[self.gpu_node]
+
+    @cached_property
+    def gpu_fallback_w(self) -> Floats:
+        """Where the rules let the dead-man take each board (G,), its range aside."""
+        return self.fallback_w[self.gpu_node]
+
+    @cached_property
+    def undeclared(self) -> Bools:
+        """Domains (D,) with a node below that cannot be counted."""
+        return self.weights.any_node(self.unknown)
+
+    @cached_property
+    def _slices(self) -> list[slice]:
+        return [slice(begin, end) for begin, end in pairwise(self.first_gpu.tolist())]
+
     def gpus_of(self, node: int) -> slice:
         """Boards of one node."""
-        return slice(int(self.first_gpu[node]), int(self.first_gpu[node + 1]))
+        return self._slices[node]
 
     def node_watts(self, gpu_w: Floats) -> Floats:
         """Wall watts per node (N,) of board watts (G,), boards never reported at their declared maximum."""

@@ -31,16 +31,16 @@ class Lead:
 
 def seen(lead: Lead, epoch: int) -> Lead:
     """An epoch in a state, an ack, a refusal or the store; a higher one than ours ends our leadership."""
-    highest = max(lead.highest_epoch, epoch)
     if lead.phase != "contending" and epoch > lead.epoch:
+        highest = max(lead.highest_epoch, epoch)
         return _stepped_down(replace(lead, highest_epoch=highest), f"epoch {epoch} is above ours")
-    return replace(lead, highest_epoch=highest)
+    return lead if epoch <= lead.highest_epoch else replace(lead, highest_epoch=epoch)
 
 
 def acked(lead: Lead, highest_epoch: int, now_s: float) -> Lead:
     """A node said which epoch is its highest."""
     lead = seen(lead, highest_epoch)
-    if lead.phase != "contending" and highest_epoch == lead.epoch:
+    if lead.phase != "contending" and highest_epoch == lead.epoch and now_s != lead.acked_s:
         return replace(lead, acked_s=now_s)
     return lead
 
@@ -106,11 +106,6 @@ def may_publish(lead: Lead, leases: Leases, now_s: float) -> bool:
 def raises_allowed(lead: Lead, leases: Leases, now_s: float) -> bool:
     """Whether anything may rise: not for ttl + one heartbeat after a take-over, while old commands may land."""
     return lead.phase != "contending" and now_s >= lead.taken_s + leases.ttl_s + HEARTBEAT_S
-
-
-def may_contend(lead: Lead) -> bool:
-    """Whether to try for the lead; a leader that saw a higher epoch re-acquires, it never bumps in place."""
-    return lead.phase == "contending"
 
 
 def settled(lead: Lead) -> bool:

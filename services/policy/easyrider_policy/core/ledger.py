@@ -16,14 +16,13 @@ only; `counted_w` and `planned_w` derive. Arrays have shape (G,) boards or (N,) 
 import numpy as np
 from numpy.typing import NDArray
 
-from easyrider.messages import GpuAck, LimitAck, NodeState
+from easyrider.messages import LimitAck, NodeState
 from easyrider.tree import Leases
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.outbox import Outbox
+from easyrider_policy.core.said import AckedBoards, ShownBoards, acked_boards, shown_boards
 from easyrider_policy.core.silence import HEARTBEAT_S, NOTHING, QUIET_S, TRUST_S, Key, Roll
 
-TAKES_NO_LIMIT = frozenset({"no_permission", "not_supported", "quarantined"})
-"""Refusals of a board that say its limit cannot be relied on."""
 OVERSHOOT_MOST = 1.03
 PER_BOARD = (
     *("acked_w", "requested_w", "fallback_w", "seen_w", "seen_ns", "said_w", "told", "stuck", "read_s"),
@@ -60,6 +59,8 @@ class Ledger:
         self.dark: Bools = np.zeros(nodes, dtype=np.bool_)  # by the operator's word, until heard again
         self.lead_epoch = -1
         self.taken_s = -np.inf
+        self._acked: dict[int, AckedBoards] = {}  # what each node said last: mostly it says the same again
+        self._shown: dict[int, ShownBoards] = {}
 
     # What we do
 
@@ -82,7 +83,7 @@ class Ledger:
 
     def learned(self, overshoot: Floats) -> None:
         """Draw over limit while bound, per board; held within 1 to 1.03."""
-        self.overshoot = np.clip(np.nan_to_num(overshoot, nan=OVERSHOOT_MOST), 1.0, OVERSHOOT_MOST)
+        self.overshoot = np.maximum(np.fmin(overshoot, OVERSHOOT_MOST), 1.0)
 
     # What we hear
 
@@ -98,15 +99,19 @@ class Ledger:
             return False
         if key <= self.acked_key[node]:
             return False
-        dropped_w, dropped_fallback_w = self.outbox.answered(node, key)
-        boards = {board.uuid: board for board in ack.gpus}
+        sent_w = self.outbox.answered(node, key)
         self.acked_key[node], self.fence[node] = key, max(self.fence[node], ack.epoch)
         self.rebooted[node] = False
         self.acked_ns[node] = max(self.acked_ns[node], ack.mono_ns)
-        for place, row in enumerate(range(*self.fleet.gpus_of(node).indices(len(self.fleet.gpus)))):
-            sent_w, sent_fallback_w = float(dropped_w[place]), float(dropped_fallback_w[place])
-            board = boards.get(self.fleet.gpus[row])
-            self._board_acked(row, board, ack.mono_ns, minted_s, max(sent_w, sent_fallback_w))
+        boards = self._acked.get(node)
+        if boards is None or boards.said != ack.gpus:
+            boards = self._acked[node] = acked_boards(self.fleet, node, ack.gpus)
+        self._boards_acked(boards, ack.mono_ns, minted_s)
+        if len(boards.unread):
+            # Not read: what was sent up to here may be in force, and what was counted before may be too.
+            lost = boards.unread
+            before_w = np.fmax(np.maximum(self.acked_w[lost], self.seen_w[lost]), self.fallback_w[lost])
+            self.acked_w[lost] = np.maximum(before_w, sent_w[lost - self.fleet.first_gpu[node]])
         return True
 
     def state_heard(self, state: NodeState, minted_s: float) -> None:
@@ -119,22 +124,20 @@ class Ledger:
         if state.mono_ns <= self.acked_ns[node]:
             return
         shown = self._proves(node, minted_s, stage=state.stage)
-        for board in state.gpus:
-            row = self.fleet.gpu_index.get(board.uuid)
-            if row is None or self.fleet.gpu_node[row] != node:
-                continue
-            self.stuck[row] = self.stuck[row] or not board.settable
-            self.baseline_w[row] = np.nan if board.baseline_w is None else board.baseline_w
-            if not board.controlled:
-                self.told[row] = False
-            if board.enforced_w is None or board.requested_w is None:
-                continue
-            holds_w = max(board.enforced_w, board.requested_w, board.fallback_w or 0.0)
-            self.read_s[row] = max(self.read_s[row], minted_s)
-            self.said_w[row] = holds_w
-            self._seen(row, holds_w, state.mono_ns)
-            if shown and board.controlled and board.fallback_w is not None:
-                self._taken_as_shown(row, holds_w, board.fallback_w)
+        boards = self._shown.get(node)
+        if boards is None or boards.said != state.gpus:
+            boards = self._shown[node] = shown_boards(self.fleet, node, state.gpus)
+        rows, read = boards.rows, boards.read
+        self.stuck[rows] |= ~boards.settable
+        self.baseline_w[rows] = boards.baseline_w
+        self.told[rows] &= boards.controlled
+        self.read_s[read] = np.maximum(self.read_s[read], minted_s)
+        self.said_w[read] = boards.most_w
+        self.seen_w[read] = np.maximum(self.seen_w[read], boards.most_w)
+        self.seen_ns[read] = np.maximum(self.seen_ns[read], state.mono_ns)
+        if shown:
+            for row, holds_w, fallback_w in boards.taken:
+                self._taken_as_shown(row, holds_w, fallback_w)
         self.proven[node] |= shown
 
     def frame_heard(self, node: int, boot_id: str, enforced_w: Floats, read_ns: int, minted_s: float) -> None:
@@ -171,12 +174,14 @@ class Ledger:
         A node that has not acked the present leader counts what its newest state says, else its fallback: the
         leader before kept the sums. The silence rule ends that after 20 s.
         """
-        unfenced = self.fence < self.lead_epoch
+        fleet, unfenced = self.fleet, self.fence < self.lead_epoch
         worst_w = self._with_worst(self._told_w(), now_s, np.zeros_like(unfenced))
-        row_unfenced = (unfenced & ~self.proven & (now_s - self.taken_s <= TRUST_S))[self.fleet.gpu_node]
-        rules_w = np.minimum(self.fleet.fallback_w[self.fleet.gpu_node], self.fleet.max_w)
+        trusted = unfenced & ~self.proven & (now_s - self.taken_s <= TRUST_S)
+        if not trusted.any():
+            return worst_w
+        rules_w = np.minimum(fleet.gpu_fallback_w, fleet.max_w)
         said_w = np.where(np.isnan(self.said_w), rules_w, self.said_w) * self.overshoot
-        return np.where(row_unfenced, np.maximum(said_w, self.booked_w), worst_w)
+        return np.where(trusted[fleet.gpu_node], np.maximum(said_w, self.booked_w), worst_w)
 
     def unfenced(self, now_s: float) -> Bools:
         """(N,) nodes in whose domains nothing may rise: no ack of the present leader, nor shown after stage 2.
@@ -216,20 +221,19 @@ class Ledger:
         return (self.fence < self.lead_epoch) & ~self.proven & ~self.dark
 
     def _told_w(self) -> Floats:
-        in_force_w = np.nan_to_num(self.fallback_w, nan=0.0)
-        told_w: Floats = np.maximum.reduce([self.acked_w, self.outbox.highest_w, in_force_w, self.seen_w])
-        return told_w
+        told_w = np.maximum(np.maximum(self.acked_w, self.outbox.highest_w), self.seen_w)
+        return np.fmax(told_w, self.fallback_w)  # which is NaN where none is in force
 
     def _with_worst(self, told_w: Floats, now_s: float, unknown: Bools) -> Floats:
-        fleet = self.fleet
-        lost = (self.roll.silent(now_s) & ~fleet.boot_guard) | unknown
-        let_go = self.booked_w > 0  # counts its baseline, which it was granted
-        at_most = (~self.told & ~let_go) | self.stuck | lost[fleet.gpu_node]
+        fleet, silent = self.fleet, self.roll.silent(now_s)
+        lost = (silent & ~fleet.boot_guard) | unknown
+        # One let go counts its baseline, which it was granted.
+        at_most = ~(self.told | (self.booked_w > 0)) | self.stuck | lost[fleet.gpu_node]
         # A board unread on a node that talks may have lost its limit with its driver.
-        at_most |= (now_s - self.read_s > TRUST_S) & ~self.roll.silent(now_s)[fleet.gpu_node]
+        at_most |= (now_s - self.read_s > TRUST_S) & ~silent[fleet.gpu_node]
         worst_w = np.where(at_most, np.maximum(told_w, fleet.max_w), told_w)
         worst_w = np.maximum(worst_w, self.booked_w) * self.overshoot
-        return np.where(self.dark[fleet.gpu_node], 0.0, worst_w)
+        return np.where(self.dark[fleet.gpu_node], 0.0, worst_w) if self.dark.any() else worst_w
 
     def _of_this_boot(self, node: int, boot_id: str) -> bool:
         known = self.roll.boot_is(node, boot_id)
@@ -249,27 +253,18 @@ class Ledger:
         self.acked_ns[node], self.fence[node], self.proven[node] = -1, -1, False
         self.rebooted[node] = bool(self.roll.earlier_boots[node])
 
-    def _board_acked(
-        self, row: int, board: GpuAck | None, ack_ns: int, minted_s: float, sent_w: float
-    ) -> None:
-        if board is None or board.enforced_w is None or board.requested_w is None:
-            # Not read: what was sent up to here may be in force, and what was counted before may be too.
-            before_w = max(self.acked_w[row], self.seen_w[row], np.nan_to_num(self.fallback_w[row]))
-            self.acked_w[row] = max(before_w, sent_w)
-            return
-        self.acked_w[row] = max(board.enforced_w, board.requested_w)
-        self.requested_w[row] = board.requested_w
-        self.fallback_w[row] = np.nan if board.fallback_w is None else board.fallback_w
-        self.told[row] = board.fallback_w is not None
-        self.stuck[row] = not self.fleet.settable[row] or board.refused in TAKES_NO_LIMIT
-        self.read_s[row] = max(self.read_s[row], minted_s)
-        self.said_w[row] = max(self.acked_w[row], board.fallback_w or 0.0)
-        if self.seen_ns[row] <= ack_ns:
-            self.seen_w[row], self.seen_ns[row] = 0.0, 0
-
-    def _seen(self, row: int, watts: float, source_ns: int) -> None:
-        self.seen_w[row] = max(self.seen_w[row], watts)
-        self.seen_ns[row] = max(self.seen_ns[row], source_ns)
+    def _boards_acked(self, boards: AckedBoards, ack_ns: int, minted_s: float) -> None:
+        rows = boards.rows
+        self.acked_w[rows] = boards.holds_w
+        self.requested_w[rows] = boards.requested_w
+        self.fallback_w[rows] = boards.fallback_w
+        self.told[rows] = boards.armed
+        self.stuck[rows] = boards.refuses | ~self.fleet.settable[rows]
+        self.read_s[rows] = np.maximum(self.read_s[rows], minted_s)
+        self.said_w[rows] = boards.most_w
+        later = self.seen_ns[rows] > ack_ns
+        self.seen_w[rows] = np.where(later, self.seen_w[rows], 0.0)
+        self.seen_ns[rows] = np.where(later, self.seen_ns[rows], 0)
 
     def _proves(self, node: int, minted_s: float, stage: int | None) -> bool:
         """Whether a message shows a node without an ack after every grant of the leader before has run out."""

@@ -179,7 +179,7 @@ class Observation:
         # A limit at the top of the range does not bind; draw there says nothing about overshoot.
         bound &= self.limit_w < 0.99 * self.layout.fleet.max_w
         if bound.any():
-            self.overshoot.add(mean_w.mean(axis=0), self.limit_w, bound, span_s)
+            self.overshoot.add(mean_w.sum(axis=0) / len(mean_w), self.limit_w, bound, span_s)
 
     def _seconds(self, sample_w: Floats, cap_w: Floats) -> None:
         if len(sample_w) == _SECOND and self.samples % _SECOND == 0:

@@ -23,6 +23,11 @@ class Vector:
     fallback_w: Floats
     copies: int = 1  # the same watts were sent before under an older key, and that one may have been taken
 
+    @property
+    def most_w(self) -> Floats:
+        """The most of each board that it could bring about."""
+        return np.maximum(self.limit_w, self.fallback_w)
+
     def same_as(self, limit_w: Floats, fallback_w: Floats) -> bool:
         """Whether it asks the same."""
         return np.array_equal(self.limit_w, limit_w) and np.array_equal(self.fallback_w, fallback_w)
@@ -39,7 +44,7 @@ class Outbox:
 
     def sent(self, node: int, key: Key, limit_w: Floats, fallback_w: Floats) -> None:
         """A vector leaves for a node; NaN where it says nil."""
-        limit_w, fallback_w = np.nan_to_num(limit_w, nan=0.0), np.nan_to_num(fallback_w, nan=0.0)
+        limit_w, fallback_w = np.fmax(limit_w, 0.0), np.fmax(fallback_w, 0.0)
         waiting, copies = self.vectors[node], 1
         if waiting and waiting[-1].same_as(limit_w, fallback_w):
             copies += waiting.pop().copies
@@ -49,15 +54,11 @@ class Outbox:
         self.highest_w[boards] = np.maximum(self.highest_w[boards], most_w)
         self.in_flight[node] = True
 
-    def answered(self, node: int, key: Key) -> tuple[Floats, Floats]:
-        """Drop everything sent up to `key`; the highest limits and fallbacks that were among it."""
+    def answered(self, node: int, key: Key) -> Floats:
+        """Drop everything sent up to `key`; the highest limit or fallback of each board that was among it."""
         done = [vector for vector in self.vectors[node] if vector.key <= key]
         self._keep(node, [vector for vector in self.vectors[node] if vector.key > key])
-        zero = np.zeros(self.fleet.gpus_of(node).stop - self.fleet.gpus_of(node).start)
-        return (
-            np.maximum.reduce([zero, *(vector.limit_w for vector in done)]),
-            np.maximum.reduce([zero, *(vector.fallback_w for vector in done)]),
-        )
+        return self._highest(node, done)
 
     def refused(self, node: int, key: Key, reason: str | None, highest: Key) -> None:
         """Drop a vector that this node cannot have taken.
@@ -87,8 +88,12 @@ class Outbox:
 
     def _keep(self, node: int, vectors: list[Vector]) -> None:
         self.vectors[node] = vectors
-        boards = self.fleet.gpus_of(node)
-        zero = np.zeros(boards.stop - boards.start)
-        most = [np.maximum(vector.limit_w, vector.fallback_w) for vector in vectors]
-        self.highest_w[boards] = np.maximum.reduce([zero, *most])
+        self.highest_w[self.fleet.gpus_of(node)] = self._highest(node, vectors)
         self.in_flight[node] = bool(vectors)
+
+    def _highest(self, node: int, vectors: list[Vector]) -> Floats:
+        boards = self.fleet.gpus_of(node)
+        highest_w = np.zeros(boards.stop - boards.start)
+        for vector in vectors:
+            np.maximum(highest_w, vector.most_w, out=highest_w)
+        return highest_w

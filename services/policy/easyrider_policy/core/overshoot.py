@@ -39,7 +39,7 @@ class Overshoot:
         self.learned_s[good] += span_s
         share = np.minimum(1.0, np.maximum(_PER_S * span_s, span_s / self.learned_s[good]))
         self.ratio[good] += share * (seen[good] - self.ratio[good])
-        wanted = np.clip(self.ratio, 1.0, MOST)
+        wanted = np.minimum(np.maximum(self.ratio, 1.0), MOST)
         moved = np.abs(wanted - self.counted) > _STILL
         if moved.any():
             self.counted[moved] = wanted[moved]

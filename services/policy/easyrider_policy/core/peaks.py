@@ -52,18 +52,21 @@ class Peaks:
 
     def add(self, sample_w: Floats, hidden: Bools, pinned: Bools, limit_w: Floats) -> None:
         """Take samples (k, J), NaN where missing; `hidden` ones prove no peak, `pinned` ones stand at `limit_w`."""
-        free = np.where(hidden | np.isnan(sample_w), 0.0, sample_w)
+        missing = np.isnan(sample_w)
+        free = np.where(hidden | missing, 0.0, sample_w)
         self._hold(free)
         both = np.concatenate([self.free_top_w[self.block], free])
         both.partition(len(both) - KEPT, axis=0)
         self.free_top_w[self.block] = both[-KEPT:]
-        any_pinned = pinned.any(axis=0)
-        here = self.hiding_w[self.block]
-        np.maximum(here, np.where(any_pinned, limit_w, 0.0), out=here)
-        self.counts[self.block] += np.isfinite(sample_w).sum(axis=0)
-        self.hid[self.block] |= hidden.any(axis=0)
-        seen_w = np.where(pinned, np.fmin(sample_w, limit_w), 0.0).max(axis=0)
-        self.high_w = np.maximum(self.high_w, np.maximum(self.free_top_w[self.block, 0], seen_w))
+        self.counts[self.block] += len(sample_w) - missing.sum(axis=0)
+        self.high_w = np.maximum(self.high_w, self.free_top_w[self.block, 0])
+        if hidden.any():
+            self.hid[self.block] |= hidden.any(axis=0)
+        if pinned.any():
+            here = self.hiding_w[self.block]
+            np.maximum(here, np.where(pinned.any(axis=0), limit_w, 0.0), out=here)
+            seen_w = np.where(pinned, np.fmin(sample_w, limit_w), 0.0).max(axis=0)
+            self.high_w = np.maximum(self.high_w, seen_w)
         self._settle()
         self.filled += len(sample_w)
         if self.filled >= BLOCK:
@@ -96,8 +99,9 @@ class Peaks:
         self.held = np.where(fallen, BLOCK, self.held)
         believed = clear & full & (self.held >= HELD) & (shown | (free_w > self.peak_w))
         hidden_w = np.maximum(self.peak_w, np.maximum(cap_w, free_w))
-        lost = self.known & (self.hid | (self.counts == 0)).all(axis=0) & self.hid.any(axis=0)
-        hidden_w = np.where(lost, np.maximum(hidden_w, self.high_w), hidden_w)
+        if self.hid.any():
+            lost = self.known & (self.hid | (self.counts == 0)).all(axis=0) & self.hid.any(axis=0)
+            hidden_w = np.where(lost, np.maximum(hidden_w, self.high_w), hidden_w)
         wanted = np.where(believed, free_w, np.where(self.known, hidden_w, self.peak_w))
         wanted = np.minimum(wanted, self.nameplate_w)
         moved = np.abs(wanted - self.peak_w) > _STILL * self.peak_w

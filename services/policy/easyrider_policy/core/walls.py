@@ -105,8 +105,8 @@ class Walls:
         if self.filled < _QUIET_S:
             return
         recent = self.recent(_QUIET_S)
-        mean = recent.mean(axis=0)
-        quiet = np.ptp(recent, axis=0) <= _QUIET_SHARE * np.maximum(mean, 1.0)
+        mean = recent.sum(axis=0) / len(recent)
+        quiet = recent.max(axis=0) - recent.min(axis=0) <= _QUIET_SHARE * np.maximum(mean, 1.0)
         seen = meter_w - mean
         good = np.isfinite(seen) & quiet
         first = good & np.isnan(self.offset_w)
