@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 ROOT = "EASYRIDER_"
 SERVICES = tuple(
     f"{ROOT}{service}_"
-    for service in ("TELEMETRY", "FORECASTER", "POLICY", "ACTUATOR", "GUARDIAN", "INFRA_BRIDGE")
+    for service in ("TELEMETRY", "FORECASTER", "POLICY", "ACTUATOR", "GUARDIAN", "INFRA_BRIDGE", "RECORDER")
 )
 """What the settings of each service begin with."""
 _OTHERS = (f"{ROOT}TWIN_", f"{ROOT}RUN")
