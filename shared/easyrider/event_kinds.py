@@ -177,12 +177,14 @@ class Hold(Data, frozen=True):
 
 
 class Target(Data, frozen=True):
-    """A load target of a domain begins or ends."""
+    """A load target of a domain begins, is not met, is met again, or ends. Wall watts."""
 
     id: Name
     domain: Name
-    begins: bool
+    change: Literal["begins", "short", "kept", "ends"]
     target_w: Watts
+    observed_w: Watts | None  # mean over the domain's window
+    short_w: Watts  # drawn above it, or what no limits could take away
     reason: str
     by: str
 
@@ -220,7 +222,7 @@ _ALL: tuple[tuple[str, Owner, str, type[Data]], ...] = (
     ("demotion", "policy", "when faults take a node's boards back to observe", Demotion),
     ("leaving", "policy", "when a node asks to leave, has left, or is back", Leaving),
     ("hold", "policy", "when raises are stopped, and when they are let go", Hold),
-    ("target", "policy", "when a load target begins or ends", Target),
+    ("target", "policy", "when a load target begins, is not met, is met again, or ends", Target),
 )  # fmt: skip
 KINDS: dict[str, Kind] = {
     name: Kind(name=name, said_by=said_by, when=when, data=data) for name, said_by, when, data in _ALL

@@ -70,8 +70,8 @@ class Coordinator:
         self._excursions.append(Excursion(domain=domain, before=before, after=after))
         self.urge("limit_drop" if after < before else "limit_back")
 
-    def look(self, now_s: float) -> Look:
-        """Everything that is due at this moment."""
+    def look(self, now_s: float, unix_s: float = 0.0) -> Look:
+        """Everything that is due at this moment; `unix_s` is for appointments alone."""
         picture = self.picture
         self._began_s = min(self._began_s, now_s)
         if now_s - self._forgot_s >= 1.0:
@@ -82,6 +82,8 @@ class Coordinator:
             self.urge(moved)
         if picture.fleet is not fleet:
             self.decision = None  # its columns are another fleet's
+        if picture.targets.pass_to(unix_s, picture.own_target_w):
+            self.urge("load_target")
         estimates = picture.meters.estimates(now_s, self._foreign_drawn_w())
         silent = frozenset(picture.fleet.domains[row] for row in estimates.reasons)
         if silent != self._silent_meters:
@@ -152,6 +154,8 @@ class Coordinator:
         pacing = picture.rules.pacing
         self.decision = plan(picture.observation, picture.walls, situation, picture.memory, pacing)
         picture.memory = self.decision.memory
+        mean_w = picture.walls.target_means_w() + picture.walls.standing_w(situation.unmanaged_target_w)
+        picture.targets.observed(mean_w, self.decision.missing_w, now_s)
         return cause
 
     def _situation(self, now_s: float, estimates: Estimates) -> Situation:
@@ -176,6 +180,7 @@ class Coordinator:
             target_w=picture.target_w,
             unmanaged_hard_w=foreign.besides(sums.unmanaged_w, could_w),
             unmanaged_target_w=foreign.besides(sums.unmanaged_w, self._foreign_drawn_w()),
+            holds=safety.holds,
             confidence=picture.confidence(now_s),
         )
 

@@ -42,6 +42,10 @@ class Clocks:
         """Since boot, sleep included: what records of one machine share."""
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
+    def unix_s(self) -> float:
+        """Time of day, for appointments: load targets begin and end by it."""
+        return time.time()
+
     def stamps_ns(self) -> tuple[int, int]:
         """Unix and monotonic, for messages."""
         return time.time_ns(), time.monotonic_ns()
@@ -83,7 +87,7 @@ class Loop:
 
     async def once(self, now_s: float) -> None:
         """One look and what follows from it."""
-        look = self._coordinator.look(now_s)
+        look = self._coordinator.look(now_s, self._clocks.unix_s())
         look_ms = (self._clocks.now_s() - now_s) * 1e3
         self._say_what_is_unfit()
         await self._write_down(look, now_s)

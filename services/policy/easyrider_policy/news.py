@@ -62,6 +62,7 @@ class News:
         yield from tidings.silent(look.silent_meters, quiet, now_s)
         yield from tidings.places(asking, left)
         yield from tidings.holds(picture.rules.holds)
+        yield from tidings.targets(picture.targets.take_changes())
         decision = self._coordinator.decision
         if look.cause is not None and decision is not None:
             yield from self._of_plan(decision, now_s)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,13 @@ from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
 from easyrider_policy.core.gather import Gathering
+from easyrider_policy.core.holds import held
 from easyrider_policy.core.jobbook import JobBook
 from easyrider_policy.core.layout import layout
 from easyrider_policy.core.metering import ours_w
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.records import start
+from easyrider_policy.core.targets import LoadTargets
 from easyrider_policy.core.trust import Trust
 from easyrider_policy.core.unmanaged import Meters
 from easyrider_policy.core.walls import Walls
@@ -45,12 +48,15 @@ class Picture:
         self.frames_s: dict[str, float] = {}  # when each node's last frame was minted
         self.met_s: dict[str, float] = {}  # when each node first told of its boards
         self.demotions = Demotions()
-        self.boards_moved = self.jobs_moved = self.rules_moved = self.modes_moved = False
+        self.held_nodes: set[str] = set()  # whose guardians take no raise
+        self.boards_moved = self.jobs_moved = self.rules_moved = self.modes_moved = self.orders_moved = False
+        self._settled = rules.version  # the last that changed more than holds and load targets
         self.fleet: Fleet = build(rules, [])
         self.safety = Control(self.fleet, rules.leases, rules.id, region)
         self.meters = Meters(self.fleet)
         self.facility = Facility(self.fleet)
         self.walls = Walls(self.fleet)
+        self.targets = LoadTargets(self.fleet, rules.targets, rules.leases)
         self.gathering = Gathering(self.fleet)
         self.managed: Bools = np.zeros(0, dtype=np.bool_)  # (G,) boards in `pilot` or `enforce`
         self.observation = Observation(layout(self.fleet, []))
@@ -68,12 +74,20 @@ class Picture:
     @property
     def target_w(self) -> Floats:
         """Targets in force now, wall watts (D,)."""
+        return np.minimum(self.own_target_w, self.targets.ceiling_w)
+
+    @property
+    def own_target_w(self) -> Floats:
+        """The same without load targets."""
         return self.fleet.aim_w * self.facility.share
 
     def know_boards(self, state: NodeState, minted_s: float) -> None:
         """Boards as their node reports them; the arrays follow with the next `follow`."""
         self.know_list(state.node, [board.uuid for board in state.gpus])
         self.met_s.setdefault(state.node, minted_s)
+        if state.held != (state.node in self.held_nodes):
+            self.held_nodes ^= {state.node}
+            self.orders_moved = True
         for gpu in state.gpus:
             board = Board(
                 uuid=gpu.uuid, node=state.node, min_w=gpu.min_w, max_w=gpu.max_w, settable=gpu.settable
@@ -147,13 +161,16 @@ class Picture:
     def follow(self) -> str | None:
         """Rebuild what hangs on rules, boards or jobs if they moved; what moved."""
         if not (self.rules_moved or self.boards_moved or self.jobs_moved or self.modes_moved):
-            return None
+            if not self.orders_moved:
+                return None
+            self._take_orders()
+            return "orders"
         what = "rules" if self.rules_moved else "boards" if self.boards_moved else "job"
         if self.rules_moved or self.boards_moved:
             self._move_to(build(self.rules, self.boards.values()))
         elif not self.jobs_moved:
             what = "demotion"
-        self.demotions.lifted(self.rules.version)
+        self.demotions.lifted(self._settled)
         labels = self.jobs.labels(self.fleet)
         chosen = modes.modes(self.rules.modes, self.fleet, labels)
         chosen = self.demotions.lowered(chosen, self.fleet, labels)
@@ -162,6 +179,7 @@ class Picture:
         self.observation = self.observation.carried(layout(self.fleet, running))
         self.rules_moved = self.boards_moved = self.jobs_moved = self.modes_moved = False
         self.sampled()
+        self._take_orders()
         return what
 
     def forget_unsaid(self, now_s: float) -> None:
@@ -170,8 +188,18 @@ class Picture:
 
     def accept(self, rules: Rules) -> None:
         """New rules; everything known of boards, jobs and meters stays."""
-        self.rules = rules
-        self.rules_moved = True
+        before, self.rules = self.rules, rules
+        same = replace(rules, version=before.version, holds=before.holds, targets=before.targets) == before
+        if same and not self.rules_moved:
+            self.orders_moved = True  # nothing that was asked of a node is taken anew from its acks
+        else:
+            self._settled, self.rules_moved = rules.version, True
+
+    def _take_orders(self) -> None:
+        """Holds and load targets on the present fleet."""
+        self.safety.holds = held(self.rules.holds, self.fleet, self.held_nodes)
+        self.targets = self.targets.moved_to(self.fleet, self.rules.targets, self.rules.leases)
+        self.orders_moved = False
 
     def _job_boards(self) -> dict[str, int]:
         return {job.id: len(job.gpus) for job in self.observation.layout.jobs}

@@ -3,9 +3,11 @@
 import numpy as np
 
 from easyrider.messages import DomainPlan, JobPlan, Plan
+from easyrider.messages.plans import TargetPlan
 from easyrider_policy.core.commands import Orders
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.records import Decision
+from easyrider_policy.core.targets import Standing
 from easyrider_policy.core.waiting import Waiting
 from easyrider_policy.picture import Picture
 
@@ -50,6 +52,8 @@ def tell(
         gap=_known(decision.gap),
         plan_ms=plan_ms,
         reactive_why=picture.why_reactive(now_s) if decision.reactive else "",
+        holds=_holds(picture),
+        targets=tuple(_target(one) for one in picture.targets.every if one.phase != "ended"),
     )
 
 
@@ -86,9 +90,37 @@ def _job(picture: Picture, decision: Decision, waiting: dict[int, Waiting], row:
         limit_w=max(0.0, float(decision.job_limit_w[row])),
         demand_w=max(0.0, float(decision.demand_w[row])),
         slowdown=min(1.0, max(0.0, float(decision.slowdown[row]))),
-        reason=decision.reasons[row],
+        reason=why(picture, decision, row),
         stalled=bool(decision.stalled[row]),
         waiting_w=max(0.0, waits_w),
+    )
+
+
+def why(picture: Picture, decision: Decision, job: int) -> str:
+    """Why a job's limit is what it is; a target that a load target has lowered goes by the load target's name."""
+    reason = decision.reasons[job]
+    kind, _, domain = reason.partition(":")
+    if kind == "target" and (row := picture.fleet.domain_index.get(domain)) in (names := picture.targets.names):
+        assert row is not None
+        return f"load_target:{names[row]}"
+    return reason
+
+
+def _holds(picture: Picture) -> tuple[str, ...]:
+    held = [hold.id for hold in picture.rules.holds]
+    return (*held, *sorted(node for node in picture.held_nodes if node in picture.fleet.node_index))
+
+
+def _target(one: Standing) -> TargetPlan:
+    return TargetPlan(
+        id=one.target.id,
+        domain=one.target.domain,
+        phase=one.phase,
+        target_w=one.target.target_w,
+        observed_w=None if one.observed_w is None else max(0.0, one.observed_w),
+        short_w=one.short_w,
+        missing_w=max(0.0, one.missing_w),
+        kept=one.kept,
     )
 
 

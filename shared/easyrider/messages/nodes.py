@@ -36,6 +36,7 @@ class NodeState(Message, tag="node_state", frozen=True):
     gpus: tuple[GpuState, ...]
     t_ns: int
     mono_ns: int
+    held: bool = False  # an operator told this guardian to take no raise
 
 
 class LeavingGpu(Record, frozen=True):

@@ -37,6 +37,19 @@ class JobPlan(Record, frozen=True):
     waiting_w: Watts  # raise that waits for verified lowers, pacing or an ack
 
 
+class TargetPlan(Record, frozen=True):
+    """A load target that is in force or near, and how it is kept. Wall watts."""
+
+    id: Name
+    domain: Name
+    phase: Literal["waits", "ramps", "holds", "ended"]
+    target_w: Watts
+    observed_w: Watts | None  # mean over the domain's window; nil: unknown
+    short_w: Watts  # drawn above it now
+    missing_w: Watts  # above 0: even with every job at its minimum it exceeds its limits by so much
+    kept: Ratio | None  # share of the time since it began in which it was kept; nil: not begun
+
+
 class Plan(Message, tag="plan", frozen=True):
     """Every limit with its binding reason; said each period and at once on an event."""
 
@@ -60,3 +73,5 @@ class Plan(Message, tag="plan", frozen=True):
     gap: float | None  # certified share of the lost work between this plan and the optimum
     plan_ms: float
     reactive_why: str = ""  # what keeps forecasts from being trusted; empty while they are
+    holds: tuple[Name, ...] = ()  # nothing rises below what these name: ids of rules, and nodes held on the node
+    targets: tuple[TargetPlan, ...] = ()

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from easyrider.tree import HoldRule
 from easyrider_policy.core.changes import Standing
+from easyrider_policy.core.targets import TargetChange
 
 MARGIN = 0.01
 """A slowdown beyond its bound by less is a rounding of the solver."""
@@ -110,6 +111,16 @@ class Tidings:
             if place != self._places.get(node, "here"):
                 yield Tiding("leaving", {"node": node, "place": place})
         self._places = now
+
+    def targets(self, changes: Iterable[TargetChange]) -> Iterator[Tiding]:
+        """Load targets that began, were not kept, were kept again, or ended."""
+        for target, change, observed_w, short_w in changes:
+            told = {"target_w": target.target_w, "reason": target.reason, "by": target.by}
+            watts = {
+                "observed_w": None if observed_w is None else round(observed_w, 1),
+                "short_w": round(short_w, 1),
+            }
+            yield Tiding("target", {"id": target.id, "domain": target.domain, "change": change, **told, **watts})
 
     def holds(self, holds: Iterable[HoldRule]) -> Iterator[Tiding]:
         """Holds that an operator set or took away."""
