@@ -59,11 +59,12 @@ def up(
     traces: Traces = None,
     run: Annotated[Path | None, typer.Option(help="run folder; default: this user's")] = None,
     insecure: Insecure = False,
+    record: Annotated[Path | None, typer.Option(help="record what is said into this folder")] = None,
 ) -> None:
     """Keep the whole stack up on a simulated rack and say where to look; Ctrl-C ends it."""
     from easyrider_cli.up_command import keep_up
 
-    keep_up(seed, mode.value, traces, run, insecure, console)
+    keep_up(seed, mode.value, traces, run, insecure, record, console)
 
 
 @app.command()

@@ -16,6 +16,7 @@ import yaml
 from easyrider_cli import address
 from easyrider_cli.process import Child, end_all, how_it_ended, wait_for
 from easyrider_cli.readiness import is_ready
+from easyrider_cli.recorder_child import recorder_child
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import Servers, servers_up
 from easyrider_cli.site import rules_of
@@ -89,7 +90,7 @@ class Stack:
             raise
 
 
-_SERVICES = ("telemetry-", "actuator-", "forecaster", "policy", "infra-bridge")
+_SERVICES = ("telemetry-", "actuator-", "forecaster", "policy", "infra-bridge", "recorder")
 
 
 @contextmanager
@@ -104,13 +105,14 @@ def stack_up(
     without: tuple[str, ...] = (),
     orphaned: signal.Signals = signal.SIGTERM,
     insecure: bool = False,
+    record: Path | None = None,
 ) -> Iterator[Stack]:
     """Every process started and every service ready; all ended on the way out.
 
     `say` is told each step. `extra` adds environment variables to processes by name, `rules` replaces parts of
     the rules document; processes whose names begin with a word of `without` are not started, they wait in
     `Stack.spare`. `orphaned` is what they are sent should this process die; `insecure` leaves bus and store open to
-    every program of this machine. Raises `ChildFailed`.
+    every program of this machine; what is said is recorded into the folder `record`. Raises `ChildFailed`.
     """
     native = library.folder()
     folder.world.write_text(dump(world))
@@ -120,6 +122,8 @@ def stack_up(
         folder, REGION, [node.id for node in world.nodes], tree=TREE, insecure=insecure
     ) as running:
         every = _children(folder, world, running, native, extra or {})
+        if record is not None:
+            every["recorder"] = recorder_child(folder, running, record, REGION, TREE)
         for child in every.values():
             child.orphaned = orphaned
         spare = {name: child for name, child in every.items() if without and name.startswith(without)}

@@ -19,7 +19,13 @@ _LOOK_S = 0.25
 
 
 def keep_up(
-    seed: int, mode: str, traces: Path | None, run: Path | None, insecure: bool, console: Console
+    seed: int,
+    mode: str,
+    traces: Path | None,
+    run: Path | None,
+    insecure: bool,
+    record: Path | None,
+    console: Console,
 ) -> None:
     """Every service on a simulated rack; one that dies is started again. Raises `NotKeptUp`."""
     preflight.light_traces(traces)
@@ -30,9 +36,9 @@ def keep_up(
     def say(step: str) -> None:
         console.print(step, highlight=False, markup=False, soft_wrap=True)
 
-    with stack_up(folder, world, mode=mode, say=say, insecure=insecure) as stack:
+    with stack_up(folder, world, mode=mode, say=say, insecure=insecure, record=record) as stack:
         ask(folder.twin / "control.sock", {"do": "start"})
-        _say_where(stack, mode, run, console)
+        _say_where(stack, mode, run, record, console)
         try:
             keeper = Keeper(stack, say)
             while True:
@@ -42,7 +48,7 @@ def keep_up(
             console.print("stopping")
 
 
-def _say_where(stack: Stack, mode: str, run: Path | None, console: Console) -> None:
+def _say_where(stack: Stack, mode: str, run: Path | None, record: Path | None, console: Console) -> None:
     folder = stack.folder
     named = "" if run is None else f" --run {folder.root}"
     failure = stack.world.failures[0]
@@ -68,6 +74,11 @@ def _say_where(stack: Stack, mode: str, run: Path | None, console: Console) -> N
         "                       (or gpustat, nvitop, zeus if you have them)",
         f"  a program of yours:  python integrations/hello/hello.py {stack.servers.nats.url} "
         f"{stack.servers.seed('integration') or ''}",
+        *(
+            []
+            if record is None
+            else [f"  recorded into:       {record.absolute()}   ({easyrider} replay {record})"]
+        ),
         "a service that dies is started again after 1 s: kill one, the policy say, and see that no limit moves",
     ]
     for line in lines:
