@@ -64,6 +64,19 @@ def test_partitions_of_one_board_are_that_board_once():
     assert events[0].gpus == ("g0", "g1")
 
 
+def test_a_job_is_told_anew_once_the_board_behind_its_partition_is_known():
+    jobs, parents = watch(), {}
+    jobs.update([Job(id="a", gpu_uuids=("MIG-1",))], 0, 0, lambda uuid: parents.get(uuid, uuid))
+    parents["MIG-1"] = "g0"
+
+    said = [jobs.update(None, 0, k * S, lambda uuid: parents.get(uuid, uuid)) for k in (1, 2)]
+
+    assert [[(event.change, event.gpus) for event in events] for events in said] == [
+        [("changed", ("g0",))],
+        [],
+    ]
+
+
 def test_the_file_is_read_when_it_changed_only(tmp_path):
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"jobs": [{"id": "a", "gpu_uuids": ["g0"], "started": 1.7e9}]}))

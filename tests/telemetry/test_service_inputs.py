@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -62,6 +64,32 @@ async def test_phase_marks_from_the_local_socket_are_forwarded_and_nonsense_is_d
         (mark,) = ear.phases
         assert (mark.node, mark.job, mark.phase, mark.expected_s) == ("n1", "a", "checkpoint", 30.0)
         assert process.poll() is None
+
+
+async def test_a_job_on_a_partition_is_told_with_its_board_from_the_first_word_on(nats, tmp_path):
+    jobs = tmp_path / "jobs.json"
+
+    def part(node):
+        node.state.gpus["capabilities"][0] |= 16
+        node.state.gpus["mig_count"][0] = 3
+        write_jobs(jobs, job("a", partition_of_board_0(node)))
+        node.state.gpus["fault_delay_us"] = 20_000  # so asking every board for its names takes a while
+
+    async with running(nats, tmp_path, part, jobs_file=str(jobs)) as (_, ear, _process):
+        await until(lambda: ear.jobs)
+
+    assert [(event.change, event.gpus) for event in ear.jobs] == [("started", (UUIDS[0],))]
+
+
+def partition_of_board_0(node) -> str:
+    ask = (
+        "from pynvml import *; nvmlInit(); board = nvmlDeviceGetHandleByIndex(0); "
+        "print(nvmlDeviceGetUUID(nvmlDeviceGetMigDeviceHandleByIndex(board, 1)))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", ask], env=node.environment(), capture_output=True, text=True, check=True
+    )
+    return told.stdout.strip()
 
 
 async def test_partitions_are_the_board_that_they_are_parts_of(nats, tmp_path):

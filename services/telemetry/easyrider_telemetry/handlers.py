@@ -27,6 +27,7 @@ _NS = 1_000_000_000
 _HUNG_S = 3.0
 _ANEW_AFTER_S = 1.0
 _JOBS_EVERY_S = 0.5
+_BOARDS_AWAITED_S = 10.0
 _LOG_EVERY_S = 60.0
 _GRACE_S = 0.005
 _CHECK_AGAIN_S = 0.01
@@ -74,7 +75,7 @@ class Desk:
         self._loop = asyncio.get_running_loop()
         self._seconds = 0
         self._looks = self._slow_looks = 0
-        self._jobs_good_s = time.monotonic()
+        self._began_s = self._jobs_good_s = time.monotonic()
         self._jobs_fault: str | None = None
         self._jobs_news = FaultNews()
 
@@ -249,6 +250,8 @@ class Desk:
 
     def on_jobs(self, watch: JobWatch, source: JobSource) -> float:
         """Look at the source, tell what changed. Seconds until this should be called again."""
+        if not self.roster.uuids and time.monotonic() - self._began_s < _BOARDS_AWAITED_S:
+            return _JOBS_EVERY_S  # a partition told before its board is known would free the board of its job
         jobs = None
         try:
             jobs = source.now()

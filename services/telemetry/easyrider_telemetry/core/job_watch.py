@@ -33,13 +33,17 @@ class JobSource(Protocol):
 
 @dataclass
 class JobWatch:
-    """Events out of what a source shows: started, changed, ended, and each running job again every 10 s."""
+    """Events out of what a source shows: started, changed, ended, and each running job again every 10 s.
+
+    A job whose partitions turn out to be another board's than was said has changed, whatever its source shows.
+    """
 
     region: str
     node: str
     boot_id: str
     _known: dict[str, Job] = field(default_factory=dict)
     _said_ns: dict[str, int] = field(default_factory=dict)
+    _said_gpus: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def update(
         self, jobs: Iterable[Job] | None, t_ns: int, mono_ns: int, physical: Callable[[str], str]
@@ -57,10 +61,15 @@ class JobWatch:
                     change: Change = "started" if new else "changed"
                     events.append(self._event(job, change, t_ns, mono_ns, physical))
                     self._said_ns[job.id] = mono_ns
+                    self._said_gpus[job.id] = events[-1].gpus
             self._known = now
             self._said_ns = {job_id: self._said_ns[job_id] for job_id in now}
+            self._said_gpus = {job_id: self._said_gpus[job_id] for job_id in now}
         for job in self._known.values():
-            if mono_ns - self._said_ns[job.id] >= REPEAT_S * 1e9:
+            if (gpus := _boards(job, physical)) != self._said_gpus[job.id]:
+                self._said_ns[job.id], self._said_gpus[job.id] = mono_ns, gpus
+                events.append(self._event(job, "changed", t_ns, mono_ns, physical))
+            elif mono_ns - self._said_ns[job.id] >= REPEAT_S * 1e9:
                 self._said_ns[job.id] = mono_ns
                 events.append(self._event(job, "running", t_ns, mono_ns, physical))
         return events
@@ -81,8 +90,13 @@ class JobWatch:
             priority_class=job.priority_class,
             tenant=job.tenant,
             queue=job.queue,
-            gpus=tuple(dict.fromkeys(map(physical, job.gpu_uuids))),
+            gpus=_boards(job, physical),
             started_ns=round(job.started * 1e9),
             t_ns=t_ns,
             mono_ns=mono_ns,
         )
+
+
+def _boards(job: Job, physical: Callable[[str], str]) -> tuple[str, ...]:
+    """Each board once, however many of its partitions the job holds."""
+    return tuple(dict.fromkeys(map(physical, job.gpu_uuids)))
