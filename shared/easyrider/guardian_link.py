@@ -3,8 +3,9 @@
 A frame is a big-endian length of 4 bytes and one MessagePack map, `Request` one way, `Reply` the other. Verbs:
 `apply` (body: the bytes of a command as they came off the bus), `state`, `watch` (from then on every state comes
 by itself, at least once a second), `leave` (ask for leave to restore, as a stop does), `restore` (an operator's
-own decision: put back what was found, now). The socket carries no watts but those inside a command, which the
-guardian checks itself.
+own decision: put back what was found, now), `hold` (an operator's too; body: why, in UTF-8: take no raise, over
+restarts as well, until `clear`; lowers and the dead-man go on). The socket carries no watts but those inside a
+command, which the guardian checks itself.
 """
 
 import asyncio
@@ -23,7 +24,9 @@ from easyrider.messages import Leaving, LimitAck, NodeState
 
 FRAME_LIMIT = wire.NODE_LIMIT + 4096
 _LENGTH = struct.Struct(">I")
-Verb = Literal["apply", "state", "watch", "leave", "restore"]
+Verb = Literal["apply", "state", "watch", "leave", "restore", "hold", "clear"]
+REASON_LIMIT = 256
+"""Bytes of a reason to hold."""
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
 
 
@@ -160,6 +163,15 @@ class GuardianLink:
         """Put back what was found, without asking the coordinator; what came in the way, by UUID."""
         reply = self._checked(self.ask("restore"))
         return msgspec.msgpack.decode(reply.body, type=dict[str, str])
+
+    def hold(self, reason: str = "") -> None:
+        """Have no raise taken until `clear`. Raises `LinkRefused`, also where it holds but could not be stored."""
+        cut = reason.encode()[:REASON_LIMIT].decode(errors="ignore")
+        self._checked(self.ask("hold", cut.encode()))
+
+    def clear(self) -> None:
+        """Have raises taken again. Raises `LinkRefused` where the hold could not be taken off the disk: it stays."""
+        self._checked(self.ask("clear"))
 
     def ask(self, verb: Verb, body: bytes = b"") -> Reply:
         """The reply to one request."""

@@ -11,7 +11,7 @@ from easyrider_guardian.adapters.files import StateFolder, Unreadable
 from easyrider_guardian.adapters.keeper import Keeper
 from easyrider_guardian.adapters.write_log import WriteLog
 from easyrider_guardian.core.nonces import Minter
-from easyrider_guardian.core.records import Baseline
+from easyrider_guardian.core.records import Baseline, HoldOrder
 from easyrider_guardian.core.resume import resume
 from easyrider_guardian.node import Node
 from easyrider_guardian.settings import Config
@@ -28,6 +28,8 @@ def assemble(config: Config, folder: StateFolder, wake: Callable[[], None]) -> N
     standing = resume(_found(folder.standing, damaged=None), baselines, terms, boot, boot_ns())
     minter = Minter(boot, terms.tree, terms.node)
     node = Node(terms, minter, crew, Keeper(folder), standing, baselines)
+    unreadable: HoldOrder | None = HoldOrder(reason="unreadable")
+    node.hold = _found(folder.hold, damaged=unreadable)
     if node.armed:
         node.keep(standing)
     return node

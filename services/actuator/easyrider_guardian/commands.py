@@ -54,6 +54,8 @@ def _set_limits(
         node.unwritable(now_ns),
         node.quarantined(),
     )
+    if node.hold is not None:
+        entries = vector.without_raises(entries, node.standing.holdings)
     found = transitions.first_found(needed(node.baselines), entries, readings)
     if found and found != node.baselines:
         if not node.keeper.keep_baselines(found):
@@ -94,6 +96,8 @@ def _order(node: Node, command: SetLimits, lease: fence.Lease, entry: Entry) -> 
     def permit(now_ns: int) -> str | None:
         if fence.late_for_a_write(lease, now_ns):
             return "stale_nonce"
+        if entry.raises and node.hold is not None:
+            return vector.HELD
         standing = node.standing  # read once: another thread asks
         newest = (standing.epoch, standing.seq) == (command.epoch, command.seq)
         return None if newest else "superseded"

@@ -17,6 +17,10 @@ def give_back(node: Node) -> bool:
     if not node.armed:
         logger.info("nothing to restore: no limit was written by a guardian of this folder")
         return True
+    if node.hold is not None:
+        logger.warning("the hold of this node ends with what is put back", reason=node.hold.reason)
+        node.hold = None
+        node.keeper.keep_hold(None)
     until_ns = boot_ns() + round(DRIVER_S * 1e9)
     while boot_ns() < until_ns and not _all_seen(node):
         node.crew.tend(boot_ns())

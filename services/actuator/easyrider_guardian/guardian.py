@@ -16,6 +16,7 @@ from easyrider_guardian.commands import obey
 from easyrider_guardian.core import report
 from easyrider_guardian.core.permission import may
 from easyrider_guardian.departure import Departure
+from easyrider_guardian.holding import order_hold
 from easyrider_guardian.node import Node, needed
 from easyrider_guardian.restoring import restore
 from easyrider_guardian.rounds import Rounds
@@ -82,6 +83,8 @@ class Guardian:
                 self._node, list(needed(self._node.baselines)), "restore", lambda _now_ns: None
             )
             return Reply(id=number, kind="restored", body=msgspec.msgpack.encode(refusals))
+        if request.verb in ("hold", "clear"):
+            return order_hold(self._node, number, request.verb == "hold", request.body)
         peer.watches = peer.watches or request.verb == "watch"
         return Reply(id=number, kind="state", body=self._state(boot_ns()))
 
@@ -109,7 +112,7 @@ class Guardian:
             )
             for peer in listener.watchers:
                 listener.send(peer, Reply(id=0, kind="leaving", body=wire.encode(wish)))
-        shown = (node.standing, node.boards(now_ns), node.armed, node.leaving)
+        shown = (node.standing, node.boards(now_ns), node.armed, node.leaving, node.hold)
         if now_ns < self._say_ns and shown == self._said:
             return
         self._said, self._say_ns = shown, now_ns + nanoseconds(SAY_EVERY_S)
@@ -125,5 +128,6 @@ class Guardian:
             node.baselines,
             node.leaving is not None,
             node.moment(now_ns),
+            node.hold is not None,
         )
         return wire.encode(state)

@@ -11,7 +11,7 @@ from easyrider_guardian.adapters.keeper import Keeper
 from easyrider_guardian.core import repair
 from easyrider_guardian.core.nonces import Minter
 from easyrider_guardian.core.orders import Look, Order, Outcome
-from easyrider_guardian.core.records import Baseline, Holding, Reading, Standing, Terms
+from easyrider_guardian.core.records import Baseline, Holding, HoldOrder, Reading, Standing, Terms
 from easyrider_guardian.core.report import Known, Moment
 
 FRESH_S = 1.5
@@ -47,6 +47,7 @@ class Node:
         self.faulty: dict[int, str] = {}  # boards by index whose last look failed
         self.stored = True
         self.leaving: str | None = None
+        self.hold: HoldOrder | None = None  # an operator's: nothing rises, the dead-man's second stage apart
         self._nonce, self._minted_ns = 0, -nanoseconds(MINT_EVERY_S)
         self._log = log.get("guardian")
 

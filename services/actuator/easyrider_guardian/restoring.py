@@ -7,6 +7,7 @@ from easyrider_guardian.adapters.clocks import boot_ns
 from easyrider_guardian.core.orders import Order
 from easyrider_guardian.core.records import Baseline
 from easyrider_guardian.core.repair import Cause, matches
+from easyrider_guardian.core.vector import HELD
 from easyrider_guardian.node import Node, needed
 
 Permit = Callable[[int], str | None]
@@ -43,6 +44,9 @@ def _write(node: Node, targets: dict[str, Baseline], cause: Cause, permit: Permi
         if matches(target_w, reading):
             continue
         raised = reading.highest_w < target_w
+        if raised and node.hold is not None:
+            refusals[uuid] = HELD
+            continue
         order = node.order(uuid, target_w, raised, cause, permit)
         (raises if raised else lowers).append(order)
     _hold(node, [*lowers, *raises])

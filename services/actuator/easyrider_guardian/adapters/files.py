@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from easyrider.errors import EasyRiderError
-from easyrider_guardian.core.records import Baseline, Standing
+from easyrider_guardian.core.records import Baseline, HoldOrder, Standing
 
-STATE, BASELINE, LOCK = "state.json", "baseline.json", "lock"
+STATE, BASELINE, HOLD, LOCK = "state.json", "baseline.json", "hold.json", "lock"
 
 
 class Unreadable(EasyRiderError):
@@ -82,6 +82,20 @@ class StateFolder:
         """Disarmed. Raises `OSError`."""
         with contextlib.suppress(FileNotFoundError):
             (self.path / BASELINE).unlink()
+        _sync_folder(self.path)
+
+    def hold(self) -> HoldOrder | None:
+        """An operator's hold; None: there is none. Raises `Unreadable`: somebody held, and nobody knows why."""
+        found: HoldOrder | None = _read(self.path / HOLD, HoldOrder)
+        return found
+
+    def save_hold(self, hold: HoldOrder) -> None:
+        """On disk when this returns. Raises `OSError`."""
+        _write(self.path / HOLD, msgspec.to_builtins(hold))
+
+    def remove_hold(self) -> None:
+        """Gone from the disk when this returns. Raises `OSError`."""
+        (self.path / HOLD).unlink(missing_ok=True)
         _sync_folder(self.path)
 
 

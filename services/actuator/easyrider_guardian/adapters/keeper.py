@@ -6,7 +6,7 @@ from concurrent.futures import TimeoutError as NotInTime
 from easyrider import log
 from easyrider_guardian.adapters.files import StateFolder
 from easyrider_guardian.adapters.worker import Worker
-from easyrider_guardian.core.records import Baseline, Standing
+from easyrider_guardian.core.records import Baseline, HoldOrder, Standing
 
 DEADLINE_S = 0.5
 
@@ -28,6 +28,12 @@ class Keeper:
         if gpus:
             return self._stored("baselines", lambda: self._folder.save_baselines(gpus))
         return self._stored("baselines", self._folder.remove_baselines)
+
+    def keep_hold(self, hold: HoldOrder | None) -> bool:
+        """Whether the hold is on disk, or off it."""
+        if hold is not None:
+            return self._stored("hold", lambda: self._folder.save_hold(hold))
+        return self._stored("hold", self._folder.remove_hold)
 
     def _stored(self, what: str, call: Callable[[], None]) -> bool:
         if self._worker.busy:

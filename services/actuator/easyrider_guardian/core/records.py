@@ -50,6 +50,13 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HoldOrder:
+    """An operator's word that nothing may rise here, and why; it outlives the guardian."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """What is stored before every write; with it a guardian that was killed goes on where it stood.
 

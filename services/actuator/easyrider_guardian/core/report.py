@@ -52,6 +52,7 @@ def node_state(
     baselines: Mapping[str, Baseline] | None,
     leaving: bool,
     moment: Moment,
+    held: bool = False,
 ) -> NodeState:
     """The state of the node, every board that is known in it."""
     found = baselines or {}
@@ -67,6 +68,7 @@ def node_state(
         armed=baselines is not None,
         stage=standing.stage,
         leaving=leaving,
+        held=held,
         gpus=tuple(gpu for gpu in gpus if gpu is not None),
         t_ns=moment.t_ns,
         mono_ns=moment.mono_ns,

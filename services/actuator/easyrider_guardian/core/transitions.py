@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from easyrider_guardian.core.fence import Command, Lease
 from easyrider_guardian.core.records import Baseline, Holding, Reading, Standing
-from easyrider_guardian.core.vector import Entry
+from easyrider_guardian.core.vector import HELD, Entry
 
 
 def granted(standing: Standing, command: Command, lease: Lease) -> Standing:
@@ -21,10 +21,15 @@ def granted(standing: Standing, command: Command, lease: Lease) -> Standing:
 
 
 def held(standing: Standing, entries: Iterable[Entry]) -> Standing:
-    """Hold what a vector asks. A refused entry changes nothing, one without watts ends the control."""
+    """Hold what a vector asks. A refused entry changes nothing, one without watts ends the control.
+
+    Of one refused for an operator's hold the fallback is taken, which is not above the one before.
+    """
     changed: dict[str, Holding] = {}
     for entry in entries:
         before = standing.holdings.get(entry.uuid)
+        if entry.refused == HELD and before is not None and before.controlled:
+            changed[entry.uuid] = replace(before, fallback_w=entry.fallback_w)
         if entry.refused is not None:
             continue
         if entry.limit_w is not None:

@@ -1,11 +1,13 @@
 """A vector of limits against the live ranges: what is lowered, what is raised, what is refused."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from easyrider.messages import GpuLimit
-from easyrider_guardian.core.records import VERIFY_TOLERANCE_W, Reading
+from easyrider_guardian.core.records import VERIFY_TOLERANCE_W, Holding, Reading
 
+HELD = "held"
+"""Why a raise is not taken where an operator holds."""
 BELOW_MIN_RATIO = 0.99
 """A limit this little under the minimum is rounding of a percentage: the minimum is meant (and counted)."""
 
@@ -74,6 +76,24 @@ def _weigh(
     if raises and uuid in lower_only:
         return _refused(limit, "quarantined", reading.enforced_w)
     return Entry(uuid=uuid, limit_w=limit_w, fallback_w=limit.fallback_w, lowers=lowers, raises=raises)
+
+
+def without_raises(entries: Iterable[Entry], holdings: Mapping[str, Holding]) -> tuple[Entry, ...]:
+    """The same vector for a node that is held: what should rise is refused, and so is a higher fallback."""
+    return tuple(_held(entry, holdings.get(entry.uuid)) for entry in entries)
+
+
+def _held(entry: Entry, before: Holding | None) -> Entry:
+    if entry.limit_w is None or (entry.refused is not None):
+        return entry
+    if before is not None and before.controlled:
+        entry = replace(entry, fallback_w=_lower_w(entry.fallback_w, before.fallback_w))
+    return replace(entry, refused=HELD, raises=False) if entry.raises else entry
+
+
+def _lower_w(told_w: float | None, before_w: float | None) -> float | None:
+    """None is the guardian's own setting, of which it is not known here which is lower: it stays."""
+    return before_w if told_w is None or before_w is None else min(told_w, before_w)
 
 
 def in_range_w(limit_w: float, reading: Reading) -> float | None:
