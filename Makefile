@@ -8,7 +8,7 @@ RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo run test lint type bench docs lock clean
+.PHONY: help install demo run up down test lint type bench docs lock clean
 
 help: ## show this
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -20,6 +20,12 @@ demo: $(RUN) ## a simulated rack loses a supply module, without and with control
 
 run: $(RUN) ## keep the whole stack up on this machine and say where to look
 	$(BIN)/easyrider up
+
+up: $(RUN) ## the same in containers: every service, two simulated nodes (needs Docker with Compose)
+	@deploy/compose/stack.sh up
+
+down: ## end those containers, and remove what they kept; keys and settings in site/ stay
+	@deploy/compose/stack.sh down
 
 test: $(TEST) ## every test that can run here
 	$(BIN)/python -m pytest
@@ -36,8 +42,9 @@ bench: $(TEST) ## measure agent and planner; writes bench/out
 	$(BIN)/python bench/planner.py
 	$(BIN)/python bench/agent.py
 
-docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json
+docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json, docs/openapi.json
 	$(BIN)/python -m easyrider.catalogue
+	$(BIN)/python -m easyrider_policy_api.describe
 
 lock: ## resolve requirements anew (needs uv); versions and hashes only, no index
 	uv pip compile pyproject.toml --extra all --group build --group test --group lint --group bench --group peers \
