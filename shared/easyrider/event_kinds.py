@@ -189,6 +189,25 @@ class Target(Data, frozen=True):
     by: str
 
 
+class Audit(Data, frozen=True):
+    """Somebody changed something over the admin API, or was refused. `before` and `after` are JSON, empty: none."""
+
+    id: Name
+    act: Name  # "put /modes", "post /release", ...
+    path: str
+    who: str  # the token's name; empty: nobody we know
+    token: str  # its id
+    role: str
+    peer: str  # the address it came from
+    result: Literal["done", "refused", "unknown"]
+    status: Count  # of the HTTP answer
+    why: str  # what was refused and why
+    reason: str  # what the operator gave
+    before: str
+    after: str
+    version: Count | None  # of the rules, after it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One kind: its name in subjects, who says it, at which change, and what its data holds."""
@@ -223,6 +242,7 @@ _ALL: tuple[tuple[str, Owner, str, type[Data]], ...] = (
     ("leaving", "policy", "when a node asks to leave, has left, or is back", Leaving),
     ("hold", "policy", "when raises are stopped, and when they are let go", Hold),
     ("target", "policy", "when a load target begins, is not met, is met again, or ends", Target),
+    ("audit", "api", "once for each change that is made over the admin API, or refused", Audit),
 )  # fmt: skip
 KINDS: dict[str, Kind] = {
     name: Kind(name=name, said_by=said_by, when=when, data=data) for name, said_by, when, data in _ALL

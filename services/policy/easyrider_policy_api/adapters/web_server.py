@@ -1,0 +1,111 @@
+"""The web server: uvicorn on a socket of ours, without its signals, its log, and its patience."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from easyrider.errors import BadConfig
+
+_HEAD_BYTES = 32 * 1024
+_STOP_S = 3
+
+
+def bound(address: str, file: Path | None) -> socket.socket:
+    """A listening socket; the address it has is written to `file`. Raises `BadConfig`."""
+    host, _, port = address.rpartition(":")
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        door = socket.socket(family, socket.SOCK_STREAM)
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind((host.strip("[]"), int(port)))
+        door.listen(512)
+    except (OSError, ValueError, OverflowError) as fault:
+        raise BadConfig("settings", [f"address {address} cannot be listened on: {fault}"]) from fault
+    if file is not None:
+        name = door.getsockname()
+        draft = file.with_name(file.name + ".new")
+        draft.write_text(f"{name[0]}:{name[1]}")
+        os.replace(draft, file)  # noqa: PTH105 - the atomic one
+    return door
+
+
+class _Impatient(H11Protocol):
+    """Closes a connection whose request's head does not come: the library waits for it for ever."""
+
+    head_timeout_s = 10.0
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(self.head_timeout_s, self._no_head)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and self._head_timer is not None:
+            self._head_timer.cancel()  # from here on the body has a time of its own, and idling too
+            self._head_timer = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        super().connection_lost(exc)
+
+    def _no_head(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the service."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Any:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    app: Any,
+    door: socket.socket,
+    *,
+    certificate: Path | None,
+    key: Path | None,
+    head_timeout_s: float,
+    spawn: Callable[[str, Any], asyncio.Task[Any]],
+) -> AsyncIterator[None]:
+    """Answer on `door` until the block ends; answers under way are given a moment."""
+    protocol = type("Impatient", (_Impatient,), {"head_timeout_s": head_timeout_s})
+    server = _Server(
+        uvicorn.Config(
+            app,
+            http=protocol,
+            ws="none",
+            lifespan="off",
+            loop="none",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # who is believed is decided by the guard
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=_STOP_S,
+            h11_max_incomplete_event_size=_HEAD_BYTES,
+            limit_concurrency=512,
+            ssl_certfile=None if certificate is None else str(certificate),
+            ssl_keyfile=None if key is None else str(key),
+        )
+    )
+    task = spawn("web server", server.serve(sockets=[door]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await asyncio.wait({task}, timeout=_STOP_S + 1)
+        door.close()

@@ -1,0 +1,97 @@
+"""Every change, done or refused, told once: first on this disk, fsynced, then as an event on the bus."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from easyrider import log, metrics
+from easyrider.bus_port import BusDown, BusPort, EventNotKept
+from easyrider.errors import NotFinite
+from easyrider.journal import Entry, Journal, JournalBroken
+from easyrider_policy_api.change import Change
+from easyrider_policy_api.core.changes import as_text
+from easyrider_policy_api.problems import Problem, audit_broken
+
+_LOG = log.get("policy-api")
+_WHOLE = metrics.gauge("api_audit_whole", "1 while changes can be audited; at 0 none is made")
+_UNSAID = metrics.counter(
+    "api_audit_events_unsaid_total", "changes that are in the journal and not on the bus"
+)
+DEADLINE_S = 2.0
+"""For a disk to take a line; slower counts as broken."""
+Result = Literal["done", "refused", "unknown"]
+
+
+class Auditor:
+    """`journal` numbers and keeps the lines; `source` names this instance in events."""
+
+    def __init__(self, journal: Journal, bus: BusPort, region: str, source: str) -> None:
+        self._journal, self._bus, self._region, self._source = journal, bus, region, source
+        self.whole = True
+        _WHOLE.set(1)
+
+    @property
+    def path(self) -> Path:
+        """Where the lines are."""
+        return self._journal.path
+
+    async def intend(self, change: Change) -> None:
+        """On the disk before it is done. Raises `Problem`: what cannot be audited is not done."""
+        await self._write([self._line("intent", change)])
+        change.intended = True
+
+    async def finish(self, change: Change, status: int) -> None:
+        """What became of it."""
+        result: Result = (
+            "done" if status < 400 else "unknown" if status >= 500 and change.intended else "refused"
+        )
+        line = self._line("result", change) | {
+            "result": result,
+            "status": status,
+            "why": change.why,
+            "version": change.version,
+        }
+        try:
+            await self._write([line])
+        except Problem as fault:  # the answer stands: what was meant is on the disk already
+            log.bounded(_LOG, "audit", 10.0).error("a change's end is not in the journal", why=str(fault))
+        await self._say(line)
+
+    def close(self) -> None:
+        """Let the journal go."""
+        self._journal.close()
+
+    def _line(self, what: str, change: Change) -> Entry:
+        return {
+            "what": what,
+            "t_ns": time.time_ns(),
+            **change.told,
+            "before": as_text(change.before),
+            "after": as_text(change.after),
+        }
+
+    async def _write(self, lines: Sequence[Entry]) -> None:
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                await asyncio.to_thread(self._journal.intend, lines)
+        except (JournalBroken, TimeoutError) as fault:
+            self.whole = False
+            _WHOLE.set(0)
+            why = (
+                fault.reason
+                if isinstance(fault, JournalBroken)
+                else f"no answer from the disk in {DEADLINE_S} s"
+            )
+            raise audit_broken(why) from fault
+        self.whole = True
+        _WHOLE.set(1)
+
+    async def _say(self, line: Entry) -> None:
+        data: dict[str, Any] = {key: value for key, value in line.items() if key not in ("what", "t_ns")}
+        try:
+            await self._bus.publish_event("audit", self._region, data, source=self._source)
+        except (BusDown, EventNotKept, NotFinite) as fault:
+            _UNSAID.inc()
+            log.bounded(_LOG, "event", 10.0).warning("a change is not told on the bus", why=str(fault))

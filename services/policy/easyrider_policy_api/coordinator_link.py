@@ -1,0 +1,100 @@
+"""What the coordinator answers and says, kept for a moment: control is never asked twice for the same thing at once."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from easyrider.bus_port import Arrival, BusDown, BusPort, NoAnswer
+from easyrider.messages import Answer, Ask, Plan
+from easyrider.messages.asks import Question
+from easyrider_policy_api.problems import Problem, coordinator_silent
+
+KEPT_S = 0.5
+"""However many people look, the coordinator is asked for the same thing twice a second at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An answer's document, and what it was at."""
+
+    document: Any
+    version: int
+    epoch: int
+    t_ns: int
+    heard_s: float
+
+
+class CoordinatorLink:
+    """`mono_s`: the clock by which answers age."""
+
+    def __init__(
+        self, bus: BusPort, tree: str, region: str, deadline_s: float, mono_s: Callable[[], float]
+    ) -> None:
+        self._bus, self._tree, self._region, self._deadline_s = bus, tree, region, deadline_s
+        self._mono_s = mono_s
+        self._kept: dict[str, Snapshot] = {}
+        self._asking: dict[str, asyncio.Task[Snapshot]] = {}
+        self._plan: tuple[Plan, float] | None = None
+
+    async def state(self) -> Snapshot:
+        """Everything live. Raises `Problem` 503."""
+        return await self._look("state")
+
+    async def jobs(self) -> Snapshot:
+        """Every job. Raises `Problem` 503."""
+        return await self._look("jobs")
+
+    def age_s(self, snapshot: Snapshot) -> float:
+        """Since it was answered."""
+        return max(0.0, self._mono_s() - snapshot.heard_s)
+
+    async def ask(self, what: Question, who: str, name: str = "") -> Answer:
+        """A question that is to be asked, whatever is kept. Raises `Problem` 503 where nobody answers."""
+        ask = Ask(tree=self._tree, region=self._region, what=what, name=name, who=who)
+        try:
+            return await self._bus.ask(self._region, ask, self._deadline_s)
+        except (NoAnswer, BusDown) as fault:
+            raise coordinator_silent(fault.why) from fault
+
+    def on_plan(self, plan: Plan, _arrival: Arrival) -> None:
+        """The newest plan of whoever leads."""
+        if plan.leading and plan.tree == self._tree:
+            self._plan = (plan, self._mono_s())
+
+    def plan(self) -> tuple[dict[str, Any], float]:
+        """The last plan, and its age in s. Raises `Problem` 503 where none came yet."""
+        if self._plan is None:
+            raise coordinator_silent("it said no plan since this API started")
+        plan, heard_s = self._plan
+        document = msgspec.to_builtins(plan)
+        document.pop("kind", None)
+        return document, max(0.0, self._mono_s() - heard_s)
+
+    async def _look(self, what: Question) -> Snapshot:
+        kept = self._kept.get(what)
+        if kept is not None and self._mono_s() - kept.heard_s < KEPT_S:
+            return kept
+        task = self._asking.get(what)
+        if task is None or task.done():
+            task = self._asking[what] = asyncio.get_running_loop().create_task(self._fetch(what))
+        return await asyncio.shield(task)
+
+    async def _fetch(self, what: Question) -> Snapshot:
+        answer = await self.ask(what, "")
+        if not answer.ok:
+            raise Problem(503, "coordinator-refused", answer.reason, retry_after_s=2.0)
+        snapshot = Snapshot(read(answer), answer.version, answer.epoch, answer.t_ns, self._mono_s())
+        self._kept[what] = snapshot
+        return snapshot
+
+
+def read(answer: Answer) -> Any:
+    """The document of an answer; an empty map where it has none."""
+    try:
+        return json.loads(answer.body) if answer.body else {}
+    except ValueError as fault:
+        raise coordinator_silent(f"what it answered is no JSON: {fault}") from fault

@@ -1,0 +1,193 @@
+"""The rules in the store: read, edited under a version, checked as the coordinator would, and put before it."""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from easyrider.admin_store import AdminStorePort, RulesMoved
+from easyrider.errors import BadTree
+from easyrider.store_port import StoreRefused, StoreSilent
+from easyrider.tree import Rules
+from easyrider.tree_reader import dump, read_document, to_document
+from easyrider.tree_reader import read as read_text
+from easyrider_policy.core.checks import faults
+from easyrider_policy_api.auditor import Auditor
+from easyrider_policy_api.change import Change
+from easyrider_policy_api.coordinator_link import CoordinatorLink
+from easyrider_policy_api.core.changes import difference
+from easyrider_policy_api.core.edits import AlreadyThere, NotThere
+from easyrider_policy_api.core.releasing import Unclear
+from easyrider_policy_api.problems import FieldFault, Problem, not_valid, store_silent
+
+Edit = Callable[[Rules], Rules]
+TURNS = 5
+"""Tries of an edit that names no version, while others edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What is saved now, and whether the coordinator has it in force."""
+
+    rules: Rules
+    adoption: str  # "adopted", "unchanged", or "pending" with the reason
+    why: str = ""
+
+
+class RulesDesk:
+    """Edits of one tree."""
+
+    def __init__(self, store: AdminStorePort, tree: str, link: CoordinatorLink, auditor: Auditor) -> None:
+        self._store, self._tree, self._link, self._auditor = store, tree, link, auditor
+        self._parsed: tuple[bytes, Rules] | None = None
+
+    async def held(self) -> Rules:
+        """The newest rules. Raises `Problem`: 404 where there are none, 503."""
+        rules = await self._held()
+        if rules is None:
+            raise Problem(
+                404,
+                "no-rules",
+                f"The store holds no rules for the tree {self._tree}: put some, with If-None-Match: *.",
+            )
+        return rules
+
+    async def edit(self, change: Change, edit: Edit, expected: int | None) -> Edited:
+        """Save what `edit` makes of the newest rules, one version up. `expected`: of the client's If-Match.
+
+        Without it, an edit that loses to another is tried again on what that one saved.
+        """
+        for turn in range(TURNS):
+            before = await self.held()
+            if expected is not None and before.version != expected:
+                raise stale(before.version, expected)
+            try:
+                return await self._save(change, before, edited(edit, before))
+            except RulesMoved as fault:
+                if expected is not None or turn == TURNS - 1:
+                    raise stale(fault.held, before.version) from fault
+        raise AssertionError("not reached")
+
+    async def create(self, change: Change, rules: Rules) -> Edited:
+        """Save the first rules of all. Raises `Problem` 412 where there are some."""
+        held = await self._held()
+        if held is not None:
+            raise stale(held.version, None)
+        try:
+            return await self._save(change, None, rules)
+        except RulesMoved as fault:
+            raise stale(fault.held, None) from fault
+
+    async def checked(self, rules: Rules) -> Rules:
+        """The same rules, if they can be kept. Raises `Problem` 422 with every fault."""
+        try:
+            whole = await asyncio.to_thread(read_document, to_document(rules), "the edit")
+            found = await asyncio.to_thread(faults, whole)
+        except BadTree as fault:
+            raise unkeepable(fault.faults) from fault
+        if found:
+            raise unkeepable(found)
+        return whole
+
+    async def _save(self, change: Change, before: Rules | None, after: Rules) -> Edited:
+        version = 1 if before is None else before.version + 1
+        if before is not None and after == before:
+            change.version = before.version
+            return Edited(before, "unchanged")
+        rules = await self.checked(dataclasses.replace(after, version=version))
+        old = None if before is None else to_document(before)
+        change.before, change.after = difference(old, to_document(rules))
+        await self._auditor.intend(change)
+        try:
+            await self._store.replace_rules(
+                self._tree, None if before is None else before.version, version, dump(rules)
+            )
+        except RulesMoved:
+            raise
+        except (StoreSilent, StoreRefused) as fault:
+            raise store_silent(str(fault)) from fault
+        change.version = version
+        return await self._put_before(change, before, rules)
+
+    async def _put_before(self, change: Change, before: Rules | None, rules: Rules) -> Edited:
+        """Ask the coordinator to look. What it refuses is taken back, one version further up."""
+        try:
+            answer = await self._link.ask("rules", change.caller.name if change.caller else "")
+        except Problem as fault:
+            return Edited(rules, "pending", fault.detail)
+        if answer.ok and answer.version >= rules.version:
+            return Edited(rules, "adopted")
+        if answer.ok or before is None:
+            return Edited(rules, "pending", answer.reason or f"version {answer.version} is in force")
+        back = dataclasses.replace(before, version=rules.version + 1)
+        try:
+            await self._store.replace_rules(self._tree, rules.version, back.version, dump(back))
+        except (StoreSilent, StoreRefused) as fault:
+            return Edited(rules, "pending", f"{answer.reason}; and it could not be taken back: {fault}")
+        change.version = back.version
+        raise Problem(
+            422,
+            "not-adopted",
+            f"The coordinator refused it: {answer.reason} The rules before stand again, as version {back.version}.",
+            fields=[FieldFault("rules", answer.reason)],
+        )
+
+    async def _held(self) -> Rules | None:
+        try:
+            found = await self._store.load_rules(self._tree)
+        except (StoreSilent, StoreRefused) as fault:
+            raise store_silent(str(fault)) from fault
+        if found is None:
+            return None
+        version, document = found
+        if self._parsed is not None and self._parsed[0] == document and self._parsed[1].version == version:
+            return self._parsed[1]
+        try:
+            rules = await asyncio.to_thread(read_text, document.decode(), f"version {version} of the store")
+        except (BadTree, UnicodeDecodeError) as fault:
+            raise Problem(
+                503,
+                "rules-unreadable",
+                f"The store holds rules that cannot be read; those in force stay. {fault}"[:1000],
+                retry_after_s=10.0,
+            ) from fault
+        self._parsed = (document, dataclasses.replace(rules, version=version))
+        return self._parsed[1]
+
+
+def edited(edit: Edit, before: Rules) -> Rules:
+    """What an edit gives, or the problem it has."""
+    try:
+        return edit(before)
+    except NotThere as fault:
+        raise Problem(404, "not-there", f"{fault}; nothing was changed.") from fault
+    except AlreadyThere as fault:
+        raise Problem(409, "already-there", f"{fault}; nothing was changed.") from fault
+    except Unclear as fault:
+        raise Problem(409, "unclear", f"{fault}; nothing was changed.") from fault
+
+
+def stale(held: int | None, expected: int | None) -> Problem:
+    """412, with the version to look at before trying again."""
+    more: dict[str, Any] = {} if held is None else {"version": held}
+    seen = "none" if expected is None else f"version {expected}"
+    now = "there are none" if held is None else f"version {held} is held"
+    return Problem(
+        412,
+        "stale-edit",
+        f"The edit began with {seen} of the rules, and {now}: read them again. Nothing was changed.",
+        **more,
+    )
+
+
+def unkeepable(found: list[str]) -> Problem:
+    """422: the rules would not be safe, or hang together."""
+    fields = [FieldFault(*_split(fault)) for fault in found[:50]]
+    return not_valid(fields, f"These rules cannot be kept ({len(found)} faults); those in force stay.")
+
+
+def _split(fault: str) -> tuple[str, str]:
+    """A fault is told as its place and the rest."""
+    place, _, rest = fault.partition(" ")
+    return place.rstrip(":"), rest

@@ -1,0 +1,124 @@
+"""A small site's rules, and what a coordinator of it would answer."""
+
+import copy
+import json
+from typing import Any
+
+from easyrider.messages import Answer, Ask
+from easyrider.tree_reader import read_document
+
+TREE, REGION = "site", "r1"
+DOCUMENT: dict[str, Any] = {
+    "tree": {"id": TREE, "version": 1},
+    "domains": [
+        {"id": "feed", "kind": "feed", "rating_w": 20000.0},
+        {"id": "pdu", "kind": "pdu", "parent": "feed", "rating_w": 9000.0, "target_share": 0.9},
+    ],
+    "classes": {
+        "box": {
+            "overhead_w": 200.0,
+            "overhead_slope": 1.2,
+            "gpu_min_w": 200,
+            "gpu_max_w": 700,
+            "gpu_count": 4,
+        }
+    },
+    "nodes": [
+        {"id": "n1", "domain": "pdu", "class": "box", "fallback_w_per_gpu": 250},
+        {"id": "n2", "domain": "pdu", "class": "box", "fallback_w_per_gpu": 250},
+    ],
+    "modes": [{"selector": {"rack": ["pdu"]}, "mode": "enforce", "reason": "proved", "since": ""}],
+}
+SAVED_JOBS = [
+    {
+        "job": f"job-{name}",
+        "tenant": f"team-{name}",
+        "queue": "batch",
+        "priority_class": "",
+        "mode": "enforce",
+        "gpus": [f"GPU-{node}-{k}" for k in range(4)],
+        "gpu_count": 4,
+        "limit_w": 520.0,
+        "demand_w": 650.0,
+        "slowdown": 0.08,
+        "reason": "target:pdu",
+        "stalled": False,
+        "waiting_w": 0.0,
+    }
+    for name, node in (("a", "n1"), ("b", "n2"))
+]
+STATE = {
+    "domains": [
+        {
+            "domain": "feed",
+            "hard_limit_w": 20000.0,
+            "target_w": 16000.0,
+            "unmanaged_w": 0.0,
+            "observed_w": 6000.0,
+        },
+        {
+            "domain": "pdu",
+            "hard_limit_w": 9000.0,
+            "target_w": 8100.0,
+            "unmanaged_w": 0.0,
+            "observed_w": 6000.0,
+        },
+    ],
+    "boards": [
+        {
+            "uuid": f"GPU-{node}-{k}",
+            "node": node,
+            "min_w": 200.0,
+            "max_w": 700.0,
+            "settable": True,
+            "limit_w": 520.0,
+        }
+        for node in ("n1", "n2")
+        for k in range(4)
+    ],
+    "jobs": SAVED_JOBS,
+}
+
+
+def document(**other: Any) -> dict[str, Any]:
+    """The rules with sections replaced."""
+    return copy.deepcopy(DOCUMENT) | other
+
+
+class Leader:
+    """Answers as the leader of a scope does; adopts whatever rules it is shown, unless told to refuse."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+        self.refuses = ""
+        self.version = 0
+        self.asked: list[Ask] = []
+
+    async def answer(self, ask: Ask) -> Answer:
+        self.asked.append(ask)
+        body: Any = {}
+        if ask.what == "rules":
+            found = await self.store.load_rules(TREE)
+            if self.refuses:
+                return self._say(ask, ok=False, reason=self.refuses)
+            if found is not None:
+                read_document(json.loads(found[1]), "the store")
+                self.version = found[0]
+        elif ask.what == "free":
+            if ask.name == "n2":
+                return self._say(ask, ok=False, reason="n2 is here and speaks: nothing is booked for it.")
+        else:
+            body = STATE if ask.what == "state" else {"jobs": SAVED_JOBS}
+        return self._say(ask, body=json.dumps(body).encode())
+
+    def _say(self, ask: Ask, *, ok: bool = True, reason: str = "", body: bytes = b"") -> Answer:
+        return Answer(
+            tree=TREE,
+            region=ask.region,
+            ok=ok,
+            reason=reason,
+            epoch=3,
+            version=self.version,
+            t_ns=1,
+            body=body,
+        )
