@@ -47,6 +47,7 @@ class Coordinator:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.decision: Decision | None = None
+        self.looked: Look | None = None  # the newest
         self.lower_only = False  # the journal cannot be written: nothing may rise
         self._causes: list[str] = []
         self._began_s = np.inf

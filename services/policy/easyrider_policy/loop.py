@@ -87,7 +87,7 @@ class Loop:
 
     async def once(self, now_s: float) -> None:
         """One look and what follows from it."""
-        look = self._coordinator.look(now_s, self._clocks.unix_s())
+        look = self._coordinator.looked = self._coordinator.look(now_s, self._clocks.unix_s())
         look_ms = (self._clocks.now_s() - now_s) * 1e3
         self._say_what_is_unfit()
         await self._write_down(look, now_s)

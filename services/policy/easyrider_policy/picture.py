@@ -58,6 +58,7 @@ class Picture:
         self.walls = Walls(self.fleet)
         self.targets = LoadTargets(self.fleet, rules.targets, rules.leases)
         self.gathering = Gathering(self.fleet)
+        self.modes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # (G,) place in `MODES` of each board
         self.managed: Bools = np.zeros(0, dtype=np.bool_)  # (G,) boards in `pilot` or `enforce`
         self.observation = Observation(layout(self.fleet, []))
         self.memory = start(self.fleet, now_s)
@@ -174,7 +175,7 @@ class Picture:
         labels = self.jobs.labels(self.fleet)
         chosen = modes.modes(self.rules.modes, self.fleet, labels)
         chosen = self.demotions.lowered(chosen, self.fleet, labels)
-        self.managed = modes.managed(chosen)
+        self.modes, self.managed = chosen, modes.managed(chosen)
         running = self.jobs.jobs(self.fleet, self.rules.priorities, chosen)
         self.observation = self.observation.carried(layout(self.fleet, running))
         self.rules_moved = self.boards_moved = self.jobs_moved = self.modes_moved = False
@@ -197,7 +198,7 @@ class Picture:
 
     def _take_orders(self) -> None:
         """Holds and load targets on the present fleet."""
-        self.safety.holds = held(self.rules.holds, self.fleet, self.held_nodes)
+        self.safety.holds = held(self.rules.holds, self.fleet, self.held_nodes, self.rules.domains)
         self.targets = self.targets.moved_to(self.fleet, self.rules.targets, self.rules.leases)
         self.orders_moved = False
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,16 @@ async def stored_rules(store: StorePort, folder: RulesFolder, tree: str) -> Rule
         await asyncio.sleep(ASK_EVERY_S)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What came of a look at the store: the version in force, and why a newer one is not."""
+
+    version: int
+    adopted: bool
+    faults: tuple[str, ...]
+    silent: str  # why the store said nothing; empty: it spoke
+
+
 class Rulebook:
     """Keeps the store and this instance at the same version: the highest valid one that either has."""
 
@@ -66,6 +77,8 @@ class Rulebook:
         self._store, self._folder, self._picture, self._tree = store, folder, picture, tree
         self._note, self._say = note, say
         self._refused: tuple[int, bytes] | None = None
+        self._faults: list[str] = []  # of the version that was refused
+        self._turn = asyncio.Lock()
 
     async def run(self) -> None:
         """For ever, beside the loop."""
@@ -73,22 +86,35 @@ class Rulebook:
             await self.once()
             await asyncio.sleep(ASK_EVERY_S)
 
-    async def once(self) -> None:
-        """Adopt newer rules of the store, or give it ours if it holds older ones or none."""
+    async def asked(self) -> Judgement:
+        """Look at the store now, whatever was refused before, and say what came of it."""
+        before, self._refused, self._faults = self._picture.rules.version, None, []
+        silent = await self.once()
+        version = self._picture.rules.version
+        return Judgement(version=version, adopted=version > before, faults=tuple(self._faults), silent=silent)
+
+    async def once(self) -> str:
+        """The same as `_look`, one at a time."""
+        async with self._turn:
+            return await self._look()
+
+    async def _look(self) -> str:
+        """Adopt newer rules of the store, or give it ours if it holds older ones or none; why it says nothing."""
         ours = self._picture.rules
         try:
             held = await self._store.load_rules(self._tree)
             if held is None or held[0] < ours.version:
                 await self._store.save_rules(self._tree, ours.version, dump(ours))
                 self._note({"what": "rules_seeded", "version": ours.version})
-                return
+                return ""
         except OlderRules:
-            return  # somebody was faster; the next round reads theirs
+            return ""  # somebody was faster; the next round reads theirs
         except (StoreSilent, StoreRefused) as fault:
             log.bounded(_LOG, "rules", 30.0).warning("the store and our rules may differ", fault=str(fault))
-            return
+            return str(fault)
         if held[0] > ours.version and held != self._refused:
             await self._adopt(*held)
+        return ""
 
     async def _adopt(self, version: int, document: bytes) -> None:
         picture = self._picture
@@ -98,13 +124,14 @@ class Rulebook:
                 raise BadTree("the store", [f"version {version} says of itself that it is {rules.version}"])
             refuse(rules, build(rules, picture.boards.values()))
         except BadTree as fault:
-            self._refused = (version, document)
+            self._refused, self._faults = (version, document), fault.faults
             self._note({"what": "rules_refused", "version": version, "faults": fault.faults})
             _LOG.error(
                 "rules of the store are refused, those in force stay", version=version, faults=fault.faults
             )
             return
         if not await _kept(self._folder, rules):
+            self._faults = ["the coordinator's disk does not take them; those in force stay"]
             return
         moves = _mode_moves(picture, rules)
         before = picture.rules.version

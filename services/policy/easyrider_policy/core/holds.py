@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from easyrider.tree import HoldRule
+from easyrider.tree import Domain, HoldRule
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.layout import Layout
 
@@ -45,12 +45,15 @@ def nobody(fleet: Fleet) -> Held:
     return Held(np.zeros(boards, dtype=np.bool_), np.full(boards, -1, dtype=np.int64), ())
 
 
-def held(rules: Iterable[HoldRule], fleet: Fleet, nodes: Iterable[str] = ()) -> Held:
+def held(
+    rules: Iterable[HoldRule], fleet: Fleet, nodes: Iterable[str] = (), domains: Sequence[Domain] = ()
+) -> Held:
     """What is held on this fleet. `nodes`: their guardians take no raise until cleared. The first word counts.
 
-    A hold without domains holds everything; one whose domains are all elsewhere holds nothing here.
+    A hold without domains holds everything; one whose domains are all elsewhere holds nothing here. `domains`: of
+    the whole tree, so that what is held above this scope holds here too.
     """
-    every = [(f"hold:{rule.id}", _below(rule, fleet)) for rule in rules]
+    every = [(f"hold:{rule.id}", _below(rule, fleet, domains)) for rule in rules]
     for node in sorted(nodes):
         if (row := fleet.node_index.get(node)) is not None:
             boards = np.zeros(len(fleet.gpus), dtype=np.bool_)
@@ -62,14 +65,23 @@ def held(rules: Iterable[HoldRule], fleet: Fleet, nodes: Iterable[str] = ()) -> 
     return Held(by >= 0, by, tuple(name for name, _ in every))
 
 
-def _below(rule: HoldRule, fleet: Fleet) -> Bools:
+def _below(rule: HoldRule, fleet: Fleet, domains: Sequence[Domain]) -> Bools:
     if not rule.domains:
         return np.ones(len(fleet.gpus), dtype=np.bool_)
     boards = np.zeros(len(fleet.gpus), dtype=np.bool_)
-    for domain in rule.domains:
+    for domain in _with_all_below(rule.domains, domains):
         if (row := fleet.domain_index.get(domain)) is not None:
             boards[fleet.domain_gpus(row)] = True
     return boards
+
+
+def _with_all_below(names: Iterable[str], domains: Sequence[Domain]) -> set[str]:
+    found, more = set(names), True
+    while more:
+        below = {d.id for d in domains if d.parent in found or (d.feeds and {d.feeds.A, d.feeds.B} & found)}
+        more = not below <= found
+        found |= below
+    return found
 
 
 def job_rows(layout: Layout, holds: Held) -> tuple[Bools, Sequence[str]]:
