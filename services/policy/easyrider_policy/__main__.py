@@ -30,6 +30,7 @@ from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.leader import settled
 from easyrider_policy.demoting import DemotionDesk, hear_nodes
 from easyrider_policy.handlers import Desk
+from easyrider_policy.intake import Intake
 from easyrider_policy.leadership import Leadership
 from easyrider_policy.loop import Clocks, Loop, write_behind
 from easyrider_policy.news import News
@@ -74,9 +75,10 @@ async def start(config: Config, life: Life) -> None:
         news = News(command_bus, coordinator, region, scribe.note)
         loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)
         desk = Desk(picture, coordinator, scribe.note, scribe.meant)
+        intake = Intake(desk, loop.frames_taken)
         await command_bus.subscribe(subjects.states_in(region), (NodeState, Leaving), desk.on_state)
         await command_bus.subscribe(subjects.acks_in(region), (LimitAck,), desk.on_ack)
-        await bus.subscribe(subjects.frames_in(region), (NodeFrame,), desk.on_frame, keep=KEPT)
+        await bus.subscribe(subjects.frames_in(region), (NodeFrame,), intake.on_frame, keep=KEPT)
         await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
         await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=KEPT)

@@ -71,6 +71,14 @@ class Coordinator:
         self._excursions.append(Excursion(domain=domain, before=before, after=after))
         self.urge("limit_drop" if after < before else "limit_back")
 
+    def notice(self, now_s: float) -> bool:
+        """Whether what has come since the last sample asks for a plan at once: a job that wakes."""
+        gathering = self.picture.gathering
+        woken = self.picture.observation.notice(now_s, gathering.newest_w, gathering.limit_w)
+        if len(woken):
+            self.urge("wake")
+        return len(woken) > 0
+
     def look(self, now_s: float, unix_s: float = 0.0) -> Look:
         """Everything that is due at this moment; `unix_s` is for appointments alone."""
         picture = self.picture

@@ -54,9 +54,7 @@ class Desk:
             _DROPPED.labels(fault.reason).inc()
             log.bounded(_LOG, "frame", 10.0).warning("frame dropped", node=frame.node, fault=str(fault))
             return
-        minted_s = picture.ages.minted_s(frame.node, frame.boot_id, frame.mono_ns, arrival.mono_ns)
-        self.frames_s = max(self.frames_s, minted_s)
-        picture.frames_s[frame.node] = max(minted_s, picture.frames_s.get(frame.node, minted_s))
+        minted_s = self.minted_s(frame, arrival)
         if frame.gpus:
             picture.know_list(frame.node, frame.gpus.split(","))
         rows = picture.rows_of(frame.node, frame.gpus_hash)
@@ -70,11 +68,24 @@ class Desk:
         # However late, it shows what was in force after the newest ack: that can only raise a count.
         picture.safety.frame_heard(node, frame.boot_id, enforced_w, read_ns, minted_s)
         if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
-            _DROPPED.labels("late").inc()
+            self.dropped_late(1)
         elif picture.safety.ledger.roll.boot_is(node, frame.boot_id) is not True:
             _DROPPED.labels("earlier_boot").inc()
         else:
             picture.take_frame(rows, columns)
+
+    def minted_s(self, frame: NodeFrame, arrival: Arrival) -> float:
+        """When a frame was made, in the receiver's seconds; noted as the node's newest word."""
+        picture, node = self.picture, frame.node
+        minted_s = picture.ages.minted_s(node, frame.boot_id, frame.mono_ns, arrival.mono_ns)
+        self.frames_s = max(self.frames_s, minted_s)
+        picture.frames_s[node] = max(minted_s, picture.frames_s.get(node, minted_s))
+        return minted_s
+
+    @staticmethod
+    def dropped_late(count: int) -> None:
+        """So many samples came too late to be readings."""
+        _DROPPED.labels("late").inc(count)
 
     def on_state(self, message: NodeState | Leaving, arrival: Arrival) -> None:
         """A guardian's word, relayed: nonce, highest command, every board; or its wish to leave."""

@@ -1,6 +1,7 @@
 """The control loop: look at everything on an absolute beat, write down what is meant, say it, note what came of it."""
 
 import asyncio
+import contextlib
 import math
 import time
 from dataclasses import dataclass
@@ -72,6 +73,7 @@ class Loop:
         self._waiting: set[str] = set()
         self._unfit: tuple[str, ...] = ()
         self.looked_s = -math.inf
+        self._hurry = asyncio.Event()
         self.state: dict[str, bytes] = {}  # for the store, of plans made while leading
 
     async def run(self) -> None:
@@ -83,7 +85,15 @@ class Loop:
             self.looked_s = self._clocks.now_s()
             _LOOK_S.observe(self.looked_s - began_s)
             due_s = max(due_s + self._tick_s, self.looked_s)
-            await asyncio.sleep(due_s - self.looked_s)
+            self._hurry.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(due_s - self.looked_s):
+                    await self._hurry.wait()
+
+    def frames_taken(self, now_s: float) -> None:
+        """Fresh samples are in the columns: what cannot wait for the next beat is looked at now."""
+        if self._coordinator.notice(now_s):
+            self._hurry.set()
 
     async def once(self, now_s: float) -> None:
         """One look and what follows from it."""

@@ -17,6 +17,7 @@ class Gathering:
         self._filled: NDArray[np.int64] = np.zeros(boards, dtype=np.int64)
         self.limit_w: Floats = np.full(boards, np.nan)
         self.capped: Bools = np.zeros(boards, dtype=np.bool_)
+        self.newest_w: Floats = np.full(boards, np.nan)  # means that came since the last `take`
 
     def carried(self, before: Fleet, fleet: Fleet) -> "Gathering":
         """What boards enforced when last read, for another fleet; means are gathered anew."""
@@ -37,7 +38,20 @@ class Gathering:
             self._rows[:keep, boards] = self._rows[have - keep : have, boards]
         self._rows[keep : keep + count, boards] = mean_w
         self._filled[boards] = keep + count
+        self.newest_w[boards] = mean_w[-1]
         self.limit_w[boards] = np.where(np.isnan(limit_w), self.limit_w[boards], limit_w)
+
+    def add_looks(self, boards: NDArray[np.int64], mean_w: Floats, limit_w: Floats) -> None:
+        """One row (n,) of boards of several nodes, each of which had one look."""
+        have = self._filled[boards]
+        if (full := have >= MOST_ROWS).any():
+            self._rows[:-1, boards[full]] = self._rows[1:, boards[full]]
+            have = np.where(full, MOST_ROWS - 1, have)
+        self._rows[have, boards] = mean_w
+        self._filled[boards] = have + 1
+        self.newest_w[boards] = mean_w
+        known = ~np.isnan(limit_w)
+        self.limit_w[boards[known]] = limit_w[known]
 
     def take(self) -> Floats:
         """(k, G) rows, k the most any board has and at least 1, the newest of every board in the last row."""
@@ -48,4 +62,5 @@ class Gathering:
                 boards = np.flatnonzero(self._filled == count)
                 taken[most - count :, boards] = self._rows[:count, boards]
         self._filled[:] = 0
+        self.newest_w[:] = np.nan
         return taken

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from easyrider.messages import LimitAck, NodeState
 from easyrider.tree import Leases
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.looks import Looks
 from easyrider_policy.core.outbox import Outbox
 from easyrider_policy.core.said import AckedBoards, ShownBoards, acked_boards, shown_boards
 from easyrider_policy.core.silence import HEARTBEAT_S, NOTHING, QUIET_S, TRUST_S, Key, Roll
@@ -147,19 +148,26 @@ class Ledger:
         """
         if not self._of_this_boot(node, boot_id):
             return
-        self.roll.heard(node, minted_s)
-        if read_ns <= self.acked_ns[node]:
-            return
         boards = self.fleet.gpus_of(node)
+        rows, limit_w = np.arange(boards.start, boards.stop)[None, :], enforced_w[None, :]
+        at = np.array([read_ns]), np.array([minted_s])
+        self.looks_heard(Looks(np.array([node]), rows, limit_w, limit_w, *at))
+
+    def looks_heard(self, looks: Looks) -> None:
+        """The same of several nodes at once."""
+        self.dark[looks.nodes] = False
+        self.roll.all_heard(looks.nodes, looks.minted_s)
+        news = looks.read_ns > self.acked_ns[looks.nodes]
+        nodes, rows, _, enforced_w, read_ns, minted_s = looks if news.all() else looks.some(news)
         valid = np.isfinite(enforced_w)
-        shown_w = np.where(valid, enforced_w, 0.0)
-        self.read_s[boards][valid] = np.maximum(self.read_s[boards][valid], minted_s)
-        self.seen_w[boards] = np.maximum(self.seen_w[boards], shown_w)
-        self.seen_ns[boards] = np.where(valid, read_ns, self.seen_ns[boards])
-        if self._proves(node, minted_s, stage=None) and valid.all():
-            for row, watts in zip(range(boards.start, boards.stop), shown_w, strict=True):
-                self._taken_as_shown(row, float(watts), float(self.fleet.fallback_w[node]))
-            self.proven[node] = True
+        self.read_s[rows] = np.maximum(self.read_s[rows], np.where(valid, minted_s[:, None], -np.inf))
+        self.seen_w[rows] = np.maximum(self.seen_w[rows], np.where(valid, enforced_w, 0.0))
+        self.seen_ns[rows] = np.where(valid, read_ns[:, None], self.seen_ns[rows])
+        for at in np.flatnonzero(self._shown(nodes, minted_s) & valid.all(axis=1)).tolist():
+            fallback_w = float(self.fleet.fallback_w[nodes[at]])
+            for row, watts in zip(rows[at].tolist(), enforced_w[at].tolist(), strict=True):
+                self._taken_as_shown(row, watts, fallback_w)
+            self.proven[nodes[at]] = True
 
     # What follows
 
@@ -266,16 +274,20 @@ class Ledger:
         self.seen_w[rows] = np.where(later, self.seen_w[rows], 0.0)
         self.seen_ns[rows] = np.where(later, self.seen_ns[rows], 0)
 
-    def _proves(self, node: int, minted_s: float, stage: int | None) -> bool:
-        """Whether a message shows a node without an ack after every grant of the leader before has run out."""
+    def _proves(self, node: int, minted_s: float, stage: int) -> bool:
+        """Whether a state shows a node without an ack after every grant of the leader before has run out."""
         if self.fence[node] >= self.lead_epoch or self.rebooted[node]:
             return False
-        if stage is not None and stage < 2:
+        if stage < 2:
             self.proven[node] = False  # somebody grants
             return False
-        if stage is None:  # a frame shows no stage: it serves where the guardian itself says nothing
-            return minted_s >= self.proof_s() and minted_s - self.roll.nonce_s[node] > QUIET_S
         return minted_s >= self.taken_s + self.leases.ttl_s
+
+    def _shown(self, nodes: NDArray[np.int64], minted_s: Floats) -> Bools:
+        """The same of frames (F,), which show no stage: they serve where the guardian itself says nothing."""
+        unknown = (self.fence[nodes] < self.lead_epoch) & ~self.rebooted[nodes]
+        shown: Bools = unknown & (minted_s >= self.proof_s())
+        return shown & (minted_s - self.roll.nonce_s[nodes] > QUIET_S)
 
     def _taken_as_shown(self, row: int, watts: float, fallback_w: float) -> None:
         if not self.proven[self.fleet.gpu_node[row]]:

@@ -92,6 +92,19 @@ class Observation:
             self.duty.reset(int(job))
         return woken
 
+    def notice(self, now_s: float, newest_w: Floats, limit_w: Floats) -> Ints:
+        """The jobs that the newest means of boards (G,) show to be awake, NaN where nothing came; no sample is taken.
+
+        A whole column is gathered only ten times a second: too rarely for a job whose watts are lent out.
+        """
+        if not self.stalls.stalled.any():
+            return np.zeros(0, dtype=np.int64)
+        near_w = HIDING_SHARE * self._job_limit(limit_w)
+        woken = self.stalls.pinned(now_s, self._highest(newest_w), near_w)
+        for job in woken:
+            self.duty.reset(int(job))
+        return woken
+
     @property
     def peak_w(self) -> Floats:
         """Watts per board (J,) that each job may reach: seen, told, or announced."""

@@ -58,6 +58,10 @@ class Roll:
         """Any message of the present boot."""
         self.heard_s[node] = max(self.heard_s[node], minted_s)
 
+    def all_heard(self, nodes: NDArray[np.int64], minted_s: Floats) -> None:
+        """The same of several nodes, each once."""
+        self.heard_s[nodes] = np.maximum(self.heard_s[nodes], minted_s)
+
     def nonce_heard(self, node: int, nonce: int, minted_s: float) -> None:
         """A nonce to echo; an older one that comes late is left."""
         if minted_s >= self.nonce_s[node]:

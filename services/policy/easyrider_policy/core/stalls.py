@@ -59,6 +59,12 @@ class Stalls:
         self.low_s[woken] = 0.0
         return woken
 
+    def pinned(self, now_s: float, highest_w: Floats, near_w: Floats) -> Ints:
+        """The stalled jobs of which a board stands at its low limit already: they wake, before the next sample."""
+        woken = np.flatnonzero(self.stalled & (highest_w > near_w))
+        self.stalled[woken], self.woke_s[woken], self.low_s[woken] = False, now_s, 0.0
+        return woken
+
     def wake(self, job: int, now_s: float) -> None:
         """A forecast or a phase mark says that this job is about to draw again."""
         if self.stalled[job]:

@@ -1,0 +1,252 @@
+"""How long it takes from the sample that pushes a domain over its limit to the ack of the limits it caused.
+
+`python bench/fleet.py` writes bench/out/loop.json, beside the broker's own request and reply in the same run: one
+coordinator, 1 to 4,000 nodes at 10 Hz, all but one of them emulated (bench/fleet_nodes.py). `QUICK=1`: 100 nodes.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nats
+import numpy as np
+import yaml
+from fleet_frames import REGION, TREE, node_name
+from fleet_nodes import FALLBACK_W, HARD_W, MAX_W, MIN_W, OVERHEAD_W, SETTLE_S, SLOPE, TARGET_W
+
+from easyrider.testing.servers import nats_server, redis_server
+
+HERE = Path(__file__).parent
+EVENTS = 2000
+EVENTS_PER_NODE_S = 0.1
+"""About as often as a node's domain is pushed over: what a run's length is reckoned from."""
+LONGEST_S = 240.0
+CASES = [(1, "none"), (100, "none"), (1000, "none"), (4000, "none"), (1000, "flood")]
+FLOOD_HZ = 10_000
+
+
+def main() -> int:
+    """Writes the figures and prints each as it comes; 1 where something was lost."""
+    cases = [(100, "none")] if os.environ.get("QUICK") else CASES
+    wanted = [(int(n), load) for n, _, load in (word.partition(":") for word in sys.argv[1:])] or cases
+    rows = []
+    for nodes, load in wanted:
+        rows.append(measure(nodes, load or "none"))
+        print(json.dumps(rows[-1]), flush=True)
+    out = HERE / "out"
+    out.mkdir(exist_ok=True)
+    (out / "loop.json").write_text(json.dumps(rows, indent=1) + "\n")
+    return 1 if any(row["lost"] for row in rows) else 0
+
+
+def measure(nodes: int, load: str) -> dict[str, Any]:
+    """One case: servers, coordinator and nodes started anew."""
+    seconds = SETTLE_S + min(LONGEST_S, max(40.0, EVENTS / (EVENTS_PER_NODE_S * nodes)))
+    with (
+        tempfile.TemporaryDirectory(prefix="easyrider-fleet-") as name,
+        nats_server() as bus,
+        redis_server() as store,
+        coordinator(Path(name), bus.url, store.url, nodes) as policy,
+    ):
+        emulated = subprocess.Popen(
+            [sys.executable, str(HERE / "fleet_nodes.py"), bus.url, "0", str(nodes), str(seconds), "1"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        rtt = Rtt(bus.url)
+        flood = Flood(bus.url, nodes) if load == "flood" else None
+        time.sleep(SETTLE_S)
+        rtt.start()
+        if flood:
+            flood.start()
+        before_s, begun_s = cpu_s(policy.pid), time.monotonic()
+        time.sleep(max(1.0, seconds - SETTLE_S - 3))
+        cpu_pct = 100 * (cpu_s(policy.pid) - before_s) / (time.monotonic() - begun_s)
+        rtt.stop()
+        if flood:
+            flood.stop()
+        told, _ = emulated.communicate(timeout=60)
+        dropped = counter(Path(name) / "health", "easyrider_bus_dropped_total") + counter(
+            Path(name) / "health", "easyrider_policy_messages_dropped_total"
+        )
+    seen = json.loads(told)
+    latencies_ms = np.array(seen["latencies_ms"])
+    return {
+        "nodes": nodes,
+        "gpus": 8 * nodes,
+        "jobs": 2 * nodes,
+        "hz": seen["hz"],
+        "load": load,
+        "events": len(latencies_ms) + seen["lost"],
+        "lost": seen["lost"] + round(dropped),
+        "lost_events": seen["lost"],
+        "dropped": round(dropped),
+        "p50_ms": quantile(latencies_ms, 0.5),
+        "p99_ms": quantile(latencies_ms, 0.99),
+        "broker_rtt_p50_ms": quantile(np.array(rtt.latencies_ms), 0.5),
+        "broker_rtt_p99_ms": quantile(np.array(rtt.latencies_ms), 0.99),
+        "coordinator_cpu_pct": round(cpu_pct, 1),
+        "coordinator_rss_mb": 0.0,
+        "late_share": seen["late_share"],
+        "refused": seen["refused"],
+    }
+
+
+def rules(nodes: int) -> dict[str, Any]:
+    """A site of rows of a hundred nodes; every node hangs on a branch of its own."""
+    rows = (nodes + 99) // 100
+    domains: list[dict[str, Any]] = [
+        {"id": "site", "kind": "ups", "rating_w": 2 * HARD_W * nodes, "target_share": 1.0}
+    ]
+    domains += [
+        {"id": f"row-{r}", "kind": "row", "parent": "site", "rating_w": 2 * HARD_W * 100, "target_share": 1.0}
+        for r in range(rows)
+    ]
+    domains += [
+        {
+            "id": f"branch-{n}",
+            "kind": "branch",
+            "parent": f"row-{n // 100}",
+            "rating_w": HARD_W,
+            "hard_limit_w": HARD_W,
+            "target_w": TARGET_W,
+            "target_window_s": 1,
+        }
+        for n in range(nodes)
+    ]
+    box = {
+        "overhead_w": OVERHEAD_W,
+        "overhead_slope": SLOPE,
+        "gpu_min_w": MIN_W,
+        "gpu_max_w": MAX_W,
+        "gpu_count": 8,
+    }
+    return {
+        "tree": {"id": TREE, "version": 1},
+        "classes": {"box": box},
+        "domains": domains,
+        "nodes": [
+            {
+                "id": node_name(n),
+                "domain": f"branch-{n}",
+                "class": "box",
+                "fallback_w_per_gpu": FALLBACK_W,
+                "boot_guard": True,
+            }
+            for n in range(nodes)
+        ],
+        "modes": [{"selector": {"node": ["*"]}, "mode": "enforce", "reason": "bench"}],
+    }
+
+
+@contextlib.contextmanager
+def coordinator(folder: Path, bus: str, store: str, nodes: int) -> Iterator[subprocess.Popen[bytes]]:
+    """The policy service as its users start it."""
+    (folder / "rules.yaml").write_text(yaml.safe_dump(rules(nodes)))
+    settings = {
+        "REGION": REGION,
+        "TREE": TREE,
+        "TREE_FILE": folder / "rules.yaml",
+        "STATE_DIR": folder / "policy",
+        "NATS_URL": bus,
+        "REDIS_URL": store,
+        "HEALTH_FILE": folder / "health",
+        "LOG_LEVEL": "error",
+    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("EASYRIDER_")}
+    named = {f"EASYRIDER_POLICY_{name}": str(value) for name, value in settings.items()}
+    command = [sys.executable, "-m", "easyrider_policy"]
+    process = subprocess.Popen(command, env=kept | named)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+class Rtt(threading.Thread):
+    """The broker's own request and reply, twenty times a second, while the fleet speaks."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(daemon=True)
+        self._url, self._over = url, threading.Event()
+        self.latencies_ms: list[float] = []
+
+    def run(self) -> None:
+        """Until told to stop."""
+        asyncio.run(self._measure())
+
+    def stop(self) -> None:
+        """Waits for the end."""
+        self._over.set()
+        self.join(10)
+
+    async def _measure(self) -> None:
+        asking, answering = await nats.connect(self._url), await nats.connect(self._url)
+
+        async def answer(message: Any) -> None:
+            await message.respond(b"")
+
+        await answering.subscribe("bench.rtt", cb=answer)
+        while not self._over.is_set():
+            begun_s = time.perf_counter()
+            try:
+                await asking.request("bench.rtt", b"", timeout=2)
+            except nats.errors.NoRespondersError:
+                continue
+            self.latencies_ms.append((time.perf_counter() - begun_s) * 1e3)
+            await asyncio.sleep(0.05)
+        await asking.close()
+        await answering.close()
+
+
+class Flood:
+    """So many further frames a second, of all nodes, from a process of its own."""
+
+    def __init__(self, url: str, nodes: int) -> None:
+        program = str(HERE / "fleet_flood.py")
+        self._command = [sys.executable, program, url, str(nodes), str(FLOOD_HZ)]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """It floods from now on."""
+        self._process = subprocess.Popen(self._command)
+
+    def stop(self) -> None:
+        """No more."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.wait(10)
+
+
+def quantile(values: np.ndarray, share: float) -> float | None:
+    """None where there is none."""
+    return round(float(np.quantile(values, share)), 2) if len(values) else None
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of every thread of a process."""
+    tasks = Path(f"/proc/{pid}/task")
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()) / 1e9
+
+
+def counter(health_file: Path, name: str) -> float:
+    """The sum of a counter over its labels, from the service's own metrics."""
+    from urllib.request import urlopen
+
+    with urlopen(f"http://{health_file.read_text().strip()}/metrics", timeout=5) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Frames taken together leave the same beliefs as frames judged one by one."""
+
+import msgspec
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wired_box import REGION, at
+from wired_site import Wired
+
+from easyrider import subjects
+from easyrider.messages import NodeFrame
+from easyrider_policy.intake import Intake
+
+BOARDS = ("acked_w", "seen_w", "seen_ns", "read_s", "told", "stuck")
+NODES = ("proven", "dark", "fence")
+
+watts = st.floats(0, 800, width=32)
+cells = st.lists(st.sampled_from([0, 0, 0, 1, 2, 4]), min_size=2, max_size=2)
+oddity = st.sampled_from(
+    [{}] * 6
+    + [
+        {"boot_id": "boot-0"},
+        {"boot_id": "boot-2"},
+        {"gpus_hash": b"12345678"},
+        {"mean_w": b"1234"},
+        {"mean_w": np.array([np.nan, 300], dtype="<f4").tobytes()},
+        {"power_w": np.array([np.inf, 300], dtype="<f4").tobytes()},
+        {"limit_ok": b"\0"},
+        {"before_us": b""},
+        {"age_ms": b"123"},
+        {"node": "b"},
+    ]
+)
+
+
+@st.composite
+def said(draw: st.DrawFn) -> tuple[str, float, list[float], list[float], list[int], dict[str, object]]:
+    """One frame: node, how late it comes, draws, limits, validity, and what is odd about it."""
+    late_s = draw(st.sampled_from([0.0, 0.0, 0.0, 0.2, 4.0]))
+    pair = st.lists(watts, min_size=2, max_size=2)
+    return draw(st.sampled_from("ab")), late_s, draw(pair), draw(pair), draw(cells), draw(oddity)
+
+
+def site() -> Wired:
+    wired = Wired()
+    for box in wired.boxes.values():
+        wired.desk.on_state(box.state(wired.now_s), at(subjects.state(REGION, box.name), wired.now_s))
+    wired.picture.follow()
+    return wired
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(said(), max_size=6), max_size=6))
+def test_frames_taken_together_are_believed_as_frames_judged_one_by_one(batches: list[list[tuple]]) -> None:
+    alone, together, calls = site(), site(), []
+    intake = Intake(together.desk, calls.append)
+    for batch in batches:
+        for name, late_s, draw_w, limit_w, ok, odd in batch:
+            for wired in (alone, together):
+                wired.clock.at_s += 0.05
+                box = wired.boxes[name]
+                box.draw_w, box.limit_w = list(draw_w), list(limit_w)
+                said_now = box.frame(wired.now_s - late_s, mean_ok=bytes(ok))
+                frame = msgspec.structs.replace(said_now, **odd)
+                where = at(subjects.frame(REGION, name), wired.now_s)
+                if wired is alone:
+                    wired.desk.on_frame(frame, where)
+                else:
+                    intake._waiting.append((frame, where))
+        intake.take(together.now_s)
+        for column in BOARDS + NODES:
+            ours, theirs = (getattr(w.picture.safety.ledger, column) for w in (together, alone))
+            assert np.array_equal(ours, theirs), column
+        assert together.picture.frames_s == alone.picture.frames_s
+        assert np.array_equal(
+            together.picture.safety.ledger.roll.heard_s, alone.picture.safety.ledger.roll.heard_s
+        )
+        for column in ("limit_w", "newest_w", "capped"):
+            ours, theirs = (getattr(w.picture.gathering, column) for w in (together, alone))
+            assert np.array_equal(ours, theirs, equal_nan=column != "capped"), column
+        assert np.array_equal(
+            together.picture.gathering.take(), alone.picture.gathering.take(), equal_nan=True
+        )
+    assert len(calls) == len(batches)
+
+
+def test_what_is_usual_goes_the_short_way_from_the_second_frame_on() -> None:
+    wired, judged = site(), []
+    desk_frame = wired.desk.on_frame
+    wired.desk.on_frame = lambda frame, where: (judged.append(frame.node), desk_frame(frame, where))  # type: ignore[method-assign]
+    intake = Intake(wired.desk, lambda _: None)
+
+    for _ in range(5):
+        for name, box in wired.boxes.items():
+            frame: NodeFrame = box.frame(wired.now_s)
+            intake._waiting.append((frame, at(subjects.frame(REGION, name), wired.now_s)))
+        wired.clock.at_s += 0.1
+    intake.take(wired.now_s)
+
+    assert judged == ["a", "b"]
+    assert wired.picture.gathering.take().shape == (5, 4)
