@@ -163,7 +163,7 @@ class Ledger:
         self.read_s[rows] = np.maximum(self.read_s[rows], np.where(valid, minted_s[:, None], -np.inf))
         self.seen_w[rows] = np.maximum(self.seen_w[rows], np.where(valid, enforced_w, 0.0))
         self.seen_ns[rows] = np.where(valid, read_ns[:, None], self.seen_ns[rows])
-        for at in np.flatnonzero(self._shown(nodes, minted_s) & valid.all(axis=1)).tolist():
+        for at in np.flatnonzero(self._proved(nodes, minted_s) & valid.all(axis=1)).tolist():
             fallback_w = float(self.fleet.fallback_w[nodes[at]])
             for row, watts in zip(rows[at].tolist(), enforced_w[at].tolist(), strict=True):
                 self._taken_as_shown(row, watts, fallback_w)
@@ -283,7 +283,7 @@ class Ledger:
             return False
         return minted_s >= self.taken_s + self.leases.ttl_s
 
-    def _shown(self, nodes: NDArray[np.int64], minted_s: Floats) -> Bools:
+    def _proved(self, nodes: NDArray[np.int64], minted_s: Floats) -> Bools:
         """The same of frames (F,), which show no stage: they serve where the guardian itself says nothing."""
         unknown = (self.fence[nodes] < self.lead_epoch) & ~self.rebooted[nodes]
         shown: Bools = unknown & (minted_s >= self.proof_s())
