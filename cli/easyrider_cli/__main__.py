@@ -87,6 +87,25 @@ def plan(
 
 
 @app.command()
+def replay(
+    folder: Annotated[Path, typer.Argument(help="folder that a recorder wrote")],
+    region: Annotated[str | None, typer.Option(help="default: the only one")] = None,
+    begins: Annotated[str | None, typer.Option("--from", help="RFC 3339; default: the first record")] = None,
+    ends: Annotated[str | None, typer.Option("--to", help="RFC 3339; default: the last record")] = None,
+    rules: Annotated[Path | None, typer.Option(help="other rules than those recorded")] = None,
+    picture: Annotated[Path | None, typer.Option(help="draw both into this PNG")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write every figure here")] = None,
+) -> None:
+    """Run a recorded stretch through the planner again and show what would have been different."""
+    from easyrider_cli.replay_command import replay as replayed
+
+    replayed(
+        folder=folder, region=region, begins=begins, ends=ends, rules_file=rules, picture=picture,
+        json_file=json_file, console=Console(),
+    )  # fmt: skip
+
+
+@app.command()
 def check(file: Annotated[Path, typer.Argument(help="rules document, YAML or JSON")]) -> None:
     """Say whether a rules document can be kept safe, and every fault in it with the numbers."""
     from easyrider_cli.check_command import check as checked

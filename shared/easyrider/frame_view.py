@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from easyrider.errors import NotFinite, WrongField
@@ -58,6 +59,22 @@ def view(frame: NodeFrame) -> FrameView:
         limit_w=_masked(limit / 1000.0, _column(frame, "limit_ok", "u1", shape)),
         age_ms=_column(frame, "age_ms", "<u2", shape),
         **slow,
+    )
+
+
+def replaced(
+    frame: NodeFrame,
+    *,
+    power_w: np.ndarray[Any, Any],
+    mean_w: np.ndarray[Any, Any],
+    limit_w: np.ndarray[Any, Any],
+) -> NodeFrame:
+    """The frame with other watts in these columns, each (samples, gpus); which cells are valid stays."""
+    return msgspec.structs.replace(
+        frame,
+        power_w=power_w.astype("<f4").tobytes(),
+        mean_w=mean_w.astype("<f4").tobytes(),
+        limit_mw=np.rint(limit_w * 1000.0).astype("<u4").tobytes(),
     )
 
 
