@@ -1,5 +1,6 @@
 """One look at everything: gather samples, plan if it is time, compose what may leave now. No clock, no client."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +9,13 @@ from easyrider_policy.core import foreign, history
 from easyrider_policy.core.commands import Orders, Wanted
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.fleet import Bools, Floats
+from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.patience import JOBS_TOLD_S, waits
 from easyrider_policy.core.plan import plan
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.situation import Situation
 from easyrider_policy.core.unmanaged import Estimates
+from easyrider_policy.lender import Lender
 from easyrider_policy.picture import Picture
 
 SAMPLE_S = 0.1
@@ -39,6 +42,7 @@ class Look:
     verified: bool  # every node within reach is commanded, and the sums hold by what nodes have acked
     silent_meters: frozenset[str]  # domains whose meter says nothing
     excursions: tuple[Excursion, ...]  # since the last look
+    budgets: tuple[Grant, ...] = ()  # for regions below, booked
 
 
 class Coordinator:
@@ -48,6 +52,10 @@ class Coordinator:
         self.picture = picture
         self.decision: Decision | None = None
         self.looked: Look | None = None  # the newest
+        self.situation: Situation | None = None  # of the last decision
+        self.sums: Sums | None = None  # of the last look
+        self.lender = Lender(picture)
+        self.prepares: list[Callable[[float], None]] = []  # asked first at every look
         self.lower_only = False  # the journal cannot be written: nothing may rise
         self._causes: list[str] = []
         self._began_s = np.inf
@@ -82,6 +90,8 @@ class Coordinator:
     def look(self, now_s: float, unix_s: float = 0.0) -> Look:
         """Everything that is due at this moment; `unix_s` is for appointments alone."""
         picture = self.picture
+        for prepare in self.prepares:
+            prepare(now_s)
         self._began_s = min(self._began_s, now_s)
         if now_s - self._forgot_s >= 1.0:
             picture.forget_unsaid(now_s)
@@ -99,12 +109,18 @@ class Coordinator:
             self.urge("meter")
         self._silent_meters = silent
         self._sample(now_s, estimates)
+        budgets: tuple[Grant, ...] = ()
+        urgent = bool(self._causes)
         cause = self._plan(now_s, estimates)
+        if picture.regions.any:
+            self.lender.plan(now_s, estimates, self.decision, self.situation, urgent)
+            budgets = self.lender.budgets(now_s, estimates, self.lower_only or bool(picture.unfit))
         orders = self._orders(now_s, estimates)
         if picture.safety.lead.phase != self._phase:
             self._phase = picture.safety.lead.phase
             self.urge("take_over")
-        sums = picture.safety.sums(now_s, picture.managed, picture.hard_w, estimates)
+        sums = picture.safety.sums(now_s, picture.managed, picture.hard_left_w(now_s), estimates)
+        self.sums = sums
         excursions, self._excursions = tuple(self._excursions), []
         return Look(
             orders=orders,
@@ -113,6 +129,7 @@ class Coordinator:
             verified=self._verified(now_s, sums),
             silent_meters=silent,
             excursions=excursions,
+            budgets=budgets,
         )
 
     def _sample(self, now_s: float, estimates: Estimates) -> None:
@@ -140,7 +157,9 @@ class Coordinator:
         load_w = estimates.load(picture.fleet, picture.managed).watts
         other_w = foreign.besides(load_w, self._foreign_drawn_w())
         return bool(
-            history.alarms(picture.fleet, picture.walls, picture.target_w, picture.hard_w, other_w).any()
+            history.alarms(
+                picture.fleet, picture.walls, picture.target_meant_w, picture.hard_w, other_w
+            ).any()
         )
 
     def _foreign(self) -> Bools:
@@ -154,12 +173,15 @@ class Coordinator:
     def _plan(self, now_s: float, estimates: Estimates) -> str | None:
         picture = self.picture
         due = now_s - self._planned_s >= picture.rules.leases.control_period_s - 1e-3
-        if not (due or self._causes) or not picture.fleet.gpus:
+        if not picture.fleet.gpus:
+            self._causes.clear()
+            return None
+        if not (due or self._causes):
             return None
         cause = self._causes[0] if self._causes else "tick"
         self._causes.clear()
         self._planned_s = now_s
-        situation = self._situation(now_s, estimates)
+        situation = self.situation = self._situation(now_s, estimates)
         pacing = picture.rules.pacing
         self.decision = plan(picture.observation, picture.walls, situation, picture.memory, pacing)
         picture.memory = self.decision.memory
@@ -177,7 +199,8 @@ class Coordinator:
         steered = picture.managed & picture.fleet.settable & ~ledger.stuck & reach[picture.fleet.gpu_node]
         steered &= ~safety.leavings.gone(picture.managed)
         steered &= ~safety.leavings.asking(now_s)[picture.fleet.gpu_node]
-        sums = safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
+        hard_w = picture.hard_meant_w(now_s)
+        sums = safety.planned_sums(now_s, picture.managed, hard_w, estimates)
         counted_w = safety.planned_w(now_s)
         could_w = foreign.could_w(picture.fleet, self._foreign(), counted_w)
         return Situation(
@@ -185,8 +208,8 @@ class Coordinator:
             limit_w=np.where(based, held_w, shown_w),
             steered=steered,
             counted_w=counted_w,
-            hard_w=picture.hard_w,
-            target_w=picture.target_w,
+            hard_w=hard_w,
+            target_w=picture.target_meant_w,
             unmanaged_hard_w=foreign.besides(sums.unmanaged_w, could_w),
             unmanaged_target_w=foreign.besides(sums.unmanaged_w, self._foreign_drawn_w()),
             holds=safety.holds,
@@ -206,7 +229,7 @@ class Coordinator:
             held_w = np.fmin(picture.safety.commands.held.limit_w, picture.safety.ledger.requested_w)
             limit_w = np.fmin(limit_w, held_w)
         wanted = Wanted(limit_w=limit_w, managed=picture.managed, job=picture.observation.layout.job_of)
-        return picture.safety.orders(now_s, wanted, picture.hard_w, estimates)
+        return picture.safety.orders(now_s, wanted, picture.hard_left_w(now_s), estimates)
 
     def _patient_w(self, now_s: float, decision: Decision, estimates: Estimates) -> Floats:
         """(G,) what is wanted; nothing of boards whose jobs a fresh coordinator may not have heard of yet.
@@ -216,9 +239,10 @@ class Coordinator:
         if now_s - self._began_s >= JOBS_TOLD_S:
             return decision.wanted_w
         picture = self.picture
-        sums = picture.safety.planned_sums(now_s, picture.managed, picture.hard_w, estimates)
+        hard_w = picture.hard_meant_w(now_s)
+        sums = picture.safety.planned_sums(now_s, picture.managed, hard_w, estimates)
         # An alarm short of every limit is a warning: no reason to take busy boards for idle.
-        over = decision.alarm & ~(decision.observed_w <= picture.target_w)
+        over = decision.alarm & ~(decision.observed_w <= picture.target_meant_w)
         tight = (sums.room_w < -1e-6) | over
         in_job = picture.observation.layout.job_of >= 0
         held = waits(picture.fleet, in_job, picture.safety.ledger.told, tight)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from easyrider import scopes
 from easyrider.frame_view import FrameView
 from easyrider.messages import NodeState, PowerForecast
 from easyrider.tree import Rules
@@ -22,9 +23,11 @@ from easyrider_policy.core.gather import Gathering
 from easyrider_policy.core.holds import held
 from easyrider_policy.core.jobbook import JobBook
 from easyrider_policy.core.layout import layout
+from easyrider_policy.core.lease import Envelope
 from easyrider_policy.core.metering import ours_w
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.records import start
+from easyrider_policy.core.regions import Regions
 from easyrider_policy.core.targets import LoadTargets
 from easyrider_policy.core.trust import Trust
 from easyrider_policy.core.unmanaged import Meters
@@ -51,7 +54,12 @@ class Picture:
         self.held_nodes: set[str] = set()  # whose guardians take no raise
         self.boards_moved = self.jobs_moved = self.rules_moved = self.modes_moved = self.orders_moved = False
         self._settled = rules.version  # the last that changed more than holds and load targets
-        self.fleet: Fleet = build(rules, [])
+        self.part = scopes.part_of(
+            rules, region
+        )  # what this scope governs; all of it where no region is named
+        self.fleet: Fleet = build(self.part, [])
+        self.regions = Regions(rules, region, self.fleet)
+        self.envelope: Envelope | None = None  # what the parent lets us draw; None: there is no parent
         self.safety = Control(self.fleet, rules.leases, rules.id, region)
         self.meters = Meters(self.fleet)
         self.facility = Facility(self.fleet)
@@ -70,7 +78,25 @@ class Picture:
     @property
     def hard_w(self) -> Floats:
         """Hard limits in force now, wall watts (D,)."""
-        return self.fleet.hard_w * self.facility.share
+        hard_w = self.fleet.hard_w * self.facility.share
+        if self.envelope is not None:
+            hard_w[0] = min(
+                hard_w[0], self.envelope.hard_w
+            )  # a scope with a parent has one root, the first domain
+        return hard_w
+
+    def hard_left_w(self, now_s: float) -> Floats:
+        """The same less all that regions below could be drawing: the sum rule of our own boards stands on this."""
+        return self.hard_w - self.regions.could_w(now_s) if self.regions.any else self.hard_w
+
+    def hard_meant_w(self, now_s: float) -> Floats:
+        """The same less what regions below hold and are to get: what our own jobs are planned into."""
+        return self.hard_w - self.regions.planned_w(now_s) if self.regions.any else self.hard_w
+
+    @property
+    def target_meant_w(self) -> Floats:
+        """Targets less what regions below may draw by theirs."""
+        return self.target_w - self.regions.aimed_w() if self.regions.any else self.target_w
 
     @property
     def target_w(self) -> Floats:
@@ -80,7 +106,10 @@ class Picture:
     @property
     def own_target_w(self) -> Floats:
         """The same without load targets."""
-        return self.fleet.aim_w * self.facility.share
+        target_w = self.fleet.aim_w * self.facility.share
+        if self.envelope is not None:
+            target_w[0] = min(target_w[0], self.envelope.target_w)
+        return target_w
 
     def know_boards(self, state: NodeState, minted_s: float) -> None:
         """Boards as their node reports them; the arrays follow with the next `follow`."""
@@ -168,7 +197,8 @@ class Picture:
             return "orders"
         what = "rules" if self.rules_moved else "boards" if self.boards_moved else "job"
         if self.rules_moved or self.boards_moved:
-            self._move_to(build(self.rules, self.boards.values()))
+            self.part = scopes.part_of(self.rules, self.region)
+            self._move_to(build(self.part, self.boards.values()))
         elif not self.jobs_moved:
             what = "demotion"
         self.demotions.lifted(self._settled)
@@ -208,7 +238,8 @@ class Picture:
     def _move_to(self, fleet: Fleet) -> None:
         before, self.fleet = self.fleet, fleet
         # Classes may declare too little to judge a tree by; its boards, once heard, tell the rest.
-        self.unfit = tuple(faults(self.rules, fleet))
+        self.unfit = tuple(faults(self.part, fleet, self.region))
+        self.regions = Regions(self.rules, self.region, fleet, self.regions)
         self.safety = self.safety.moved_to(fleet, self.rules.leases)
         self.meters = self.meters.moved_to(fleet)
         self.facility = self.facility.carried(fleet)

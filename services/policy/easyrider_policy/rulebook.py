@@ -9,6 +9,7 @@ import numpy as np
 
 from easyrider import log
 from easyrider.errors import BadConfig, BadTree
+from easyrider.scopes import find, part_of
 from easyrider.store_port import OlderRules, StorePort, StoreRefused, StoreSilent
 from easyrider.tree import MODES, Rules
 from easyrider.tree_reader import dump, read
@@ -24,7 +25,9 @@ Note = Callable[[dict[str, object]], None]
 Say = Callable[[str, dict[str, object]], Awaitable[None]]
 
 
-def first_rules(folder: RulesFolder, tree_file: Path | None, tree: str) -> Rules | None:
+def first_rules(
+    folder: RulesFolder, tree_file: Path | None, tree: str, scope: str = "local", parent: str | None = None
+) -> Rules | None:
     """The rules to start with, checked and kept on this disk; None without any, then nothing is controlled.
 
     Raises `BadConfig` with every fault, the numbers of the sum and timing rules included.
@@ -40,6 +43,8 @@ def first_rules(folder: RulesFolder, tree_file: Path | None, tree: str) -> Rules
         rules = given if accepted is None else accepted
         if accepted is not None and given is not None:
             rules = _newer(accepted, given)
+        if rules is not None:
+            check_scope(rules, scope, parent)
         if rules is not None and rules is not accepted:
             folder.keep(rules.version, dump(rules))
     except BadTree as fault:
@@ -122,7 +127,8 @@ class Rulebook:
             rules = _checked(document, self._tree, f"version {version} of the store")
             if rules.version != version:
                 raise BadTree("the store", [f"version {version} says of itself that it is {rules.version}"])
-            refuse(rules, build(rules, picture.boards.values()))
+            part = part_of(rules, picture.region)
+            refuse(part, build(part, picture.boards.values()), picture.region)
         except BadTree as fault:
             self._refused, self._faults = (version, document), fault.faults
             self._note({"what": "rules_refused", "version": version, "faults": fault.faults})
@@ -152,6 +158,15 @@ def _checked(document: bytes, tree: str, source: str) -> Rules:
         raise BadTree(source, [f"tree id is {rules.id!r}, the setting `tree` is {tree!r}"])
     refuse(rules)
     return rules
+
+
+def check_scope(rules: Rules, scope: str, parent: str | None) -> None:
+    """Raise `BadTree` where rules with regions know no such scope, or another parent of it than the settings name."""
+    region = find(rules, scope)
+    named = None if region is None else region.parent
+    if parent is not None and parent != named:
+        known = "no parent" if named is None else f"the parent {named!r}"
+        raise BadTree(rules.id, [f"region {scope!r} has {known} here, the setting `parent` is {parent!r}"])
 
 
 def _newer(accepted: Rules, given: Rules) -> Rules:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from easyrider.errors import BadTree
-from easyrider.tree import REGION_LEASE_S, Leases, Pacing, PriorityClass, Rules
+from easyrider.scopes import children, part_of
+from easyrider.tree import REGION_LEASE_S, Leases, Pacing, PriorityClass, Region, Rules
 from easyrider_policy.core.fleet import Fleet, Floats, build
 from easyrider_policy.core.timing import timing_fault
 
@@ -15,16 +16,17 @@ STEPS_TO_HOLD_S = 1.7
 """From the end of a dead leader's lease to its successor's holds: a try each 0.5 s, a start, a grant."""
 
 
-def refuse(rules: Rules, fleet: Fleet | None = None) -> None:
+def refuse(rules: Rules, fleet: Fleet | None = None, scope: str = "") -> None:
     """Raise `BadTree` with every fault; `fleet`: with the boards heard, where the classes declare too little."""
-    found = faults(rules, fleet)
+    found = faults(rules, fleet, scope)
     if found:
         raise BadTree(rules.id, found)
 
 
-def faults(rules: Rules, fleet: Fleet | None = None) -> list[str]:
-    """Every reason to refuse the rules; none: they can be kept."""
+def faults(rules: Rules, fleet: Fleet | None = None, scope: str = "") -> list[str]:
+    """Every reason to refuse the rules; none: they can be kept. `fleet`: of the part that `scope` governs."""
     known = build(rules, []) if fleet is None else fleet
+    regions = rules.regions if fleet is None else [r for r in rules.regions if r.id == scope]
     return [
         *_leases(rules.leases),
         *_pacing(rules.pacing),
@@ -32,6 +34,7 @@ def faults(rules: Rules, fleet: Fleet | None = None) -> list[str]:
         *_numbers(rules),
         *_fallbacks(known),
         *_timing(rules, known),
+        *(fault for region in regions for fault in _region(rules, region, fleet)),
     ]
 
 
@@ -76,6 +79,25 @@ def _fallbacks(fleet: Fleet) -> Iterator[str]:
             yield (
                 f"{domain.id}: fallbacks and fixed loads come to {needs_w[row]:.0f} W, its smallest planned hard "
                 f"limit{case} is {fleet.smallest_hard_w[row]:.0f} W"
+            )
+
+
+def _region(rules: Rules, region: Region, heard: Fleet | None) -> Iterator[str]:
+    """A region that its parent forgets must hold its nodes' fallbacks; where regions hang, guarantees must fit."""
+    fleet = build(part_of(rules, region.id), []) if heard is None else heard
+    needs_w = fallback_w(fleet)
+    if region.guaranteed_w is not None and needs_w[0] > region.guaranteed_w + 1e-6:
+        yield (
+            f"region {region.id}: fallbacks and fixed loads come to {needs_w[0]:.0f} W, "
+            f"above its guaranteed {region.guaranteed_w:.0f} W"
+        )
+    below = ", ".join(child.id for child in children(rules, region.id))
+    for row, domain in enumerate(fleet.domain_records if below else ()):
+        if needs_w[row] > fleet.smallest_hard_w[row] + 1e-6:
+            yield (
+                f"region {region.id}: guaranteed shares ({below}), fallbacks and fixed loads come to "
+                f"{needs_w[row]:.0f} W in {domain.id}, its smallest planned hard limit is "
+                f"{fleet.smallest_hard_w[row]:.0f} W"
             )
 
 
