@@ -1,6 +1,7 @@
 """Every subject on the bus: kind first, place after, so that permissions go by prefix."""
 
 import re
+from functools import lru_cache
 
 _ROOT = "easyrider.v1"
 KINDS = (
@@ -39,6 +40,7 @@ def token(name: str) -> str:
     return name
 
 
+@lru_cache(maxsize=1 << 17)  # asked for with every message, of some tens of thousands of nodes at most
 def _subject(kind: str, *places: str) -> str:
     return ".".join([_ROOT, kind, *map(token, places)])
 

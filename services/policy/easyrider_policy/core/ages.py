@@ -5,6 +5,7 @@ frozen for 6 s therefore shows messages 6 s old, whatever the time of day is on 
 those in which something was heard: after an hour of silence a backlog must not pass for fresh.
 """
 
+import math
 from collections import deque
 
 _BUCKET_S = 60.0
@@ -35,10 +36,15 @@ class _Floor:
 
     def __init__(self) -> None:
         self._buckets: deque[tuple[float, float]] = deque(maxlen=_BUCKETS)
+        self._until_s = -math.inf  # when the newest bucket ends
+        self._least_s = math.inf  # of all of them
 
     def with_new(self, difference_s: float, now_s: float) -> float:
-        if not self._buckets or now_s - self._buckets[-1][0] >= _BUCKET_S:
+        if now_s >= self._until_s:
             self._buckets.append((now_s, difference_s))
+            self._until_s = now_s + _BUCKET_S
+            self._least_s = min(low_s for _, low_s in self._buckets)
         elif difference_s < self._buckets[-1][1]:
             self._buckets[-1] = (self._buckets[-1][0], difference_s)
-        return min(low_s for _, low_s in self._buckets)
+            self._least_s = min(self._least_s, difference_s)
+        return self._least_s
