@@ -20,7 +20,7 @@ from nats.aio.msg import Msg
 from easyrider import cloudevents, log, metrics, subjects, wire
 from easyrider.asking import Asking
 from easyrider.backlog import Backlog, Taker
-from easyrider.bus_client import UNSENT_LIMIT, PromptClient, options
+from easyrider.bus_client import UNSENT_LIMIT, PromptClient, options, within
 from easyrider.bus_port import (
     BusClosed,
     BusDown,
@@ -82,8 +82,7 @@ class Bus(Asking):
         bus = cls(name, buffered, PromptClient(url, tls))
         user = seed_file.stem if seed_file is not None else name.partition(".")[0]
         try:
-            async with asyncio.timeout(wait_s):
-                await bus._open(url, user, seed_file)
+            await within(bus._open(url, user, seed_file), wait_s)
         except TimeoutError:
             await bus._client.close()
             if bus._turned_away:

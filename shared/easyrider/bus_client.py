@@ -1,12 +1,16 @@
 """The client library as the bus uses it: prompt, for ever, and never in plain text where TLS is asked for."""
 
+import asyncio
 import random
 import ssl
+from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nats.aio.client import Client
+from nats.aio.client import Client, Srv
+from nats.aio.transport import TcpTransport
 
 from easyrider.tls import PlainText, TlsFiles
 
@@ -14,6 +18,7 @@ UNSENT_LIMIT = 1024 * 1024
 """Bytes that may wait for the link; more is not taken."""
 _PING_S = 2
 _ENCRYPTED = ("tls", "wss")
+_CLOSE_S, _AGAIN_S = 1.0, 0.2
 
 
 class PromptClient(Client):
@@ -39,6 +44,11 @@ class PromptClient(Client):
             raise PlainText("the server speaks plain text where TLS is asked for; nothing was said to it")
         await super()._process_info(info, initial_connection)
 
+    async def _connect_to_server(self, server: Srv) -> None:
+        await super()._connect_to_server(server)
+        if type(self._transport) is TcpTransport:
+            self._transport = _SureToClose(self._transport)
+
     async def _flush_pending(self, force_flush: bool = False) -> Any:
         writer = getattr(self._transport, "_io_writer", None)  # a websocket has none
         link = None if writer is None else writer.transport
@@ -47,6 +57,44 @@ class PromptClient(Client):
         if self._pending_data_size > 0:
             pending, self._pending, self._pending_data_size = self._pending, [], 0
             link.writelines(pending)
+
+
+class _SureToClose(TcpTransport):
+    """A link whose other side refused us after the handshake sometimes never says that it is closed.
+
+    The library would wait for that word for ever, and try no more.
+    """
+
+    def __init__(self, opened: TcpTransport) -> None:
+        self.__dict__.update(opened.__dict__)
+
+    async def wait_closed(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await super().wait_closed()  # type: ignore[no-untyped-call]
+            return
+        if self._io_writer is not None:
+            self._io_writer.transport.abort()
+
+
+async def within(work: Coroutine[Any, Any, None], wait_s: float | None) -> None:
+    """Do it, in so much time if any is named. Raises `TimeoutError`.
+
+    The library loses a cancellation that comes as a connection is just made (`asyncio.wait_for` before Python 3.12),
+    and would try for ever: it is told again until it listens.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=wait_s)
+        if not task.done():
+            raise TimeoutError
+    finally:
+        while not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_AGAIN_S)
+        if not task.cancelled():
+            task.exception()  # is told below, unless it came after the time was up
+    task.result()
 
 
 def options(user: str, seed_file: Path | None) -> dict[str, Any]:
