@@ -23,6 +23,7 @@ from easyrider.service import run
 from easyrider.store import Store
 from easyrider_policy.adapters.demotions_file import DemotionsFile
 from easyrider_policy.adapters.rules_folder import RulesFolder
+from easyrider_policy.asks import AskDesk
 from easyrider_policy.checking import check
 from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
@@ -94,6 +95,8 @@ async def start(config: Config, life: Life) -> None:
             lambda: command_bus.connected and clocks.now_s() - loop.looked_s < STALE_S,
         )
         rulebook = Rulebook(store, folder, picture, config.tree, scribe.note, news.say)
+        asks = AskDesk(coordinator, rulebook, scribe.note, clocks.now_s, lambda: clocks.stamps_ns()[0])
+        await bus.answer(region, asks.answer)
         life.watch("loop", lambda: clocks.now_s() - loop.looked_s, STALE_S)
         life.watch("states", lambda: clocks.now_s() - desk.states_s, STALE_S)
         life.watch("frames", lambda: clocks.now_s() - desk.frames_s, STALE_S)

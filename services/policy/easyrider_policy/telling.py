@@ -53,7 +53,7 @@ def tell(
         plan_ms=plan_ms,
         reactive_why=picture.why_reactive(now_s) if decision.reactive else "",
         holds=_holds(picture),
-        targets=tuple(_target(one) for one in picture.targets.every if one.phase != "ended"),
+        targets=target_plans(picture),
     )
 
 
@@ -104,6 +104,11 @@ def why(picture: Picture, decision: Decision, job: int) -> str:
         assert row is not None
         return f"load_target:{names[row]}"
     return reason
+
+
+def target_plans(picture: Picture) -> tuple[TargetPlan, ...]:
+    """Load targets that have not ended."""
+    return tuple(_target(one) for one in picture.targets.every if one.phase != "ended")
 
 
 def _holds(picture: Picture) -> tuple[str, ...]:

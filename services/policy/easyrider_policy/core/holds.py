@@ -66,17 +66,20 @@ def held(
 
 
 def _below(rule: HoldRule, fleet: Fleet, domains: Sequence[Domain]) -> Bools:
-    if not rule.domains:
+    if reach(rule, domains) is None:
         return np.ones(len(fleet.gpus), dtype=np.bool_)
     boards = np.zeros(len(fleet.gpus), dtype=np.bool_)
-    for domain in _with_all_below(rule.domains, domains):
+    for domain in reach(rule, domains) or ():
         if (row := fleet.domain_index.get(domain)) is not None:
             boards[fleet.domain_gpus(row)] = True
     return boards
 
 
-def _with_all_below(names: Iterable[str], domains: Sequence[Domain]) -> set[str]:
-    found, more = set(names), True
+def reach(rule: HoldRule, domains: Sequence[Domain]) -> set[str] | None:
+    """Domains that a hold names, and all below them; None: everything, since it names none."""
+    if not rule.domains:
+        return None
+    found, more = set(rule.domains), True
     while more:
         below = {d.id for d in domains if d.parent in found or (d.feeds and {d.feeds.A, d.feeds.B} & found)}
         more = not below <= found

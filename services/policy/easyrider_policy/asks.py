@@ -1,0 +1,110 @@
+"""Questions of the admin API, answered by the leader of the scope alone; who does not lead stays silent."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from easyrider import log, metrics
+from easyrider.messages import Answer, Ask
+from easyrider_policy.answers import Answers
+from easyrider_policy.coordinator import Coordinator
+from easyrider_policy.core.freeing import why_not
+from easyrider_policy.rulebook import Rulebook
+
+_LOG = log.get("policy")
+_ASKED = metrics.counter("policy_asked_total", "questions answered, by kind and outcome", ["what", "ok"])
+LARGEST_BODY = 850 * 1024
+LOOK_WITHIN_S = 1.0
+"""What was adopted is in what nodes are told by the next look; an answer waits no longer for it."""
+Note = Callable[[dict[str, object]], None]
+
+
+class AskDesk:
+    """One answer a question. `now_s` is monotonic, `t_ns` Unix; `note` journals a line."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        rulebook: Rulebook,
+        note: Note,
+        now_s: Callable[[], float],
+        t_ns: Callable[[], int],
+    ) -> None:
+        self._coordinator, self._rulebook, self._note = coordinator, rulebook, note
+        self._now_s, self._t_ns = now_s, t_ns
+        self._answers = Answers(coordinator, now_s, t_ns)
+        self._kinds: dict[str, Callable[[Ask], Awaitable[bytes | str]]] = {
+            "state": self._state,
+            "jobs": self._jobs,
+            "rules": self._rules,
+            "free": self._free,
+        }
+
+    async def answer(self, ask: Ask) -> Answer | None:
+        """The answer; None where another leads, or the question is about another tree or scope."""
+        picture = self._coordinator.picture
+        if (ask.tree, ask.region) != (picture.rules.id, picture.region) or not self._leads():
+            return None
+        said = await self._kinds[ask.what](ask)
+        if not self._leads():
+            return None  # meanwhile: what was found may not be what is in force
+        if isinstance(said, bytes) and len(said) > LARGEST_BODY:
+            said = f"the answer has {len(said)} bytes, more than a message may: ask for one node or one job"
+        ok = isinstance(said, bytes)
+        _ASKED.labels(ask.what, str(ok).lower()).inc()
+        return Answer(
+            tree=picture.rules.id,
+            region=picture.region,
+            ok=ok,
+            reason="" if isinstance(said, bytes) else said,
+            epoch=max(0, picture.safety.lead.epoch),
+            version=picture.rules.version,
+            t_ns=self._t_ns(),
+            body=said if isinstance(said, bytes) else b"",
+        )
+
+    def _leads(self) -> bool:
+        return self._coordinator.picture.safety.may_publish(self._now_s())
+
+    async def _state(self, ask: Ask) -> bytes | str:
+        if ask.name and ask.name not in self._coordinator.picture.fleet.node_index:
+            return f"{ask.name!r} is no node of these rules"
+        return self._answers.state(ask.name)
+
+    async def _jobs(self, ask: Ask) -> bytes | str:
+        return self._answers.jobs(ask.name) or f"no job {ask.name!r} runs here, as far as the nodes have told"
+
+    async def _rules(self, _ask: Ask) -> bytes | str:
+        judged = await self._rulebook.asked()
+        if judged.faults:
+            return f"refused, version {judged.version} stays in force: " + "; ".join(judged.faults)
+        if judged.silent:
+            return f"the store could not be read, version {judged.version} stays in force: {judged.silent}"
+        if judged.adopted:
+            await self._looked_again()
+        return msgspec.json.encode({"version": judged.version, "adopted": judged.adopted})
+
+    async def _free(self, ask: Ask) -> bytes | str:
+        safety, now_s = self._coordinator.picture.safety, self._now_s()
+        if (why := why_not(safety, ask.name, now_s)) is not None:
+            return why
+        node = safety.fleet.node_index[ask.name]
+        counted_w = float(safety.ledger.counted_w(now_s)[safety.fleet.gpus_of(node)].sum())
+        safety.operator_released(node)
+        self._note({"what": "node_freed", "node": ask.name, "counted_w": round(counted_w, 1), "who": ask.who})
+        _LOG.warning(
+            "an operator answers for a node that is dark: it counts nothing until it is heard",
+            node=ask.name,
+            counted_w=round(counted_w, 1),
+            who=ask.who,
+        )
+        self._coordinator.urge("freed")
+        return msgspec.json.encode({"node": ask.name, "freed_w": round(counted_w, 1)})
+
+    async def _looked_again(self) -> None:
+        before = self._coordinator.looked
+        for _ in range(round(LOOK_WITHIN_S / 0.01)):
+            if self._coordinator.looked is not before:
+                return
+            await asyncio.sleep(0.01)
