@@ -64,6 +64,8 @@ class Commands:
             len(fleet.nodes), dtype=np.bool_
         )  # `held` stands on an ack of this epoch
         self.granted_s: Floats = np.full(len(fleet.nodes), -np.inf)
+        # The newest vector of each node as it was said: most grants say the same again.
+        self._entries: dict[int, tuple[tuple[bytes, bytes], tuple[GpuLimit, ...]]] = {}
 
     def compose(
         self,
@@ -76,7 +78,7 @@ class Commands:
         limit_dropped: bool = False,
         holds: Held | None = None,
     ) -> Orders:
-        """Messages for this moment, booked. `sums` are those of `ledger.counted_w(now_s)`.
+        """Messages for this moment, booked. `sums` are those of `ledger.counted_w(now_s)`, now.
 
         `limit_dropped`: a hard limit fell since the last call, so every node with a vector in flight gets a
         newer one, changed or not, behind which no old raise can land. `holds`: boards that may not rise; a raise
@@ -88,7 +90,7 @@ class Commands:
         self._rebase(lead, ledger)
         self._part(now_s, ledger, leavings, wanted)
         holding = not leader.raises_allowed(lead, self.leases, now_s)
-        counted_w, quiet, gone = ledger.counted_w(now_s), roll.quiet(now_s), leavings.gone(wanted.managed)
+        counted_w, quiet, gone = sums.board_w, roll.quiet(now_s), leavings.gone(wanted.managed)
         near = now_s - roll.nonce_s < self.leases.ttl_s
         reach = near & ~leavings.away()
         able = reach & self.based
@@ -132,8 +134,8 @@ class Commands:
             messages += self._exits(now_s, able, ledger, counted_w, sums, leavings)
         return Orders(
             messages=tuple(messages),
-            lowers=int(np.sum(asked.limit_w < before.limit_w)),
-            raises=int(np.sum(asked.limit_w > before.limit_w)),
+            lowers=int(np.count_nonzero(asked.limit_w < before.limit_w)),
+            raises=int(np.count_nonzero(asked.limit_w > before.limit_w)),
             waiting=left,
         )
 
@@ -161,7 +163,7 @@ class Commands:
         rows = fresh[self.fleet.gpu_node]
         # A board nobody could read is held at its minimum: whatever it has, this is no raise.
         known_w = np.where(np.isnan(ledger.requested_w), self.fleet.min_w, ledger.requested_w)
-        lowest_w = np.minimum(steps.fallbacks(self.fleet), known_w)
+        lowest_w = np.minimum(self.fleet.fallbacks_w, known_w)
         fallback_w = np.where(np.isnan(ledger.fallback_w), lowest_w, ledger.fallback_w)
         self.held = Asked(
             limit_w=np.where(rows, known_w, self.held.limit_w),
@@ -172,10 +174,10 @@ class Commands:
     def _part(self, now_s: float, ledger: Ledger, leavings: Leavings, wanted: Wanted) -> None:
         """Boards that we limit and should not any more are asked to leave, as a node that stops asks."""
         parting = ledger.told & ~wanted.managed & ~leavings.gone(wanted.managed)
-        nodes = self.fleet.gpu_node[parting]
-        for node in leavings.parting() - set(nodes.tolist()):
+        nodes = set(self.fleet.gpu_node[parting].tolist())
+        for node in leavings.parting() - nodes:
             leavings.stayed(node)
-        for node in np.unique(nodes).tolist():
+        for node in sorted(nodes):
             rows = np.flatnonzero(parting & (self.fleet.gpu_node == node))
             leavings.parted(node, rows, ledger.baseline_w[rows], int(ledger.roll.nonce[node]), now_s)
 
@@ -196,14 +198,18 @@ class Commands:
         limit_w = np.where(mine, self.held.limit_w[boards], np.nan)
         fallback_w = np.where(mine, self.held.fallback_w[boards], np.nan)
         ledger.sent(node, key, limit_w, fallback_w)
-        rows = zip(self.fleet.gpus[boards], mine.tolist(), limit_w.tolist(), fallback_w.tolist(), strict=True)
-        return SetLimits(
-            **head,
-            limits=tuple(
+        same = (limit_w.tobytes(), fallback_w.tobytes())
+        before = self._entries.get(node)
+        if before is None or before[0] != same:
+            rows = zip(
+                self.fleet.gpus[boards], mine.tolist(), limit_w.tolist(), fallback_w.tolist(), strict=True
+            )
+            entries = tuple(
                 GpuLimit(uuid=uuid, limit_w=watts if our else None, fallback_w=back_w if our else None)
                 for uuid, our, watts, back_w in rows
-            ),
-        )
+            )
+            before = self._entries[node] = (same, entries)
+        return SetLimits(**head, limits=before[1])
 
     def _exits(
         self, now_s: float, able: Bools, ledger: Ledger, counted_w: Floats, sums: Sums, leavings: Leavings

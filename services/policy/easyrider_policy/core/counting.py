@@ -14,6 +14,7 @@ from easyrider_policy.core.unmanaged import Estimates
 class Sums:
     """(D,) wall watts in the worst single loss of a feed. `blocked`: domains without raises, and why."""
 
+    board_w: Floats  # (G,) board watts that these sums count
     counted_w: Floats  # boards, overhead, fixed, unmanaged and margin
     unmanaged_w: Floats
     hard_w: Floats
@@ -45,6 +46,7 @@ def add_up(
     uncontrolled = fleet.weights.count(outside)
     reasons = {int(domain): "undeclared" for domain in np.flatnonzero(fleet.undeclared)}
     return Sums(
+        board_w=counted_w,
         counted_w=total_w,
         unmanaged_w=load.watts,
         hard_w=hard_w,

@@ -91,6 +91,11 @@ class Fleet:
         return self.fallback_w[self.gpu_node]
 
     @cached_property
+    def fallbacks_w(self) -> Floats:
+        """Where the rules let the dead-man take each board (G,), inside its range."""
+        return np.clip(self.gpu_fallback_w, self.min_w, self.max_w)
+
+    @cached_property
     def undeclared(self) -> Bools:
         """Domains (D,) with a node below that cannot be counted."""
         return self.weights.any_node(self.unknown)

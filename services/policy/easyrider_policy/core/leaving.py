@@ -162,8 +162,11 @@ class Leavings:
 
     def needs_w(self, now_s: float, ledger: Ledger, counted_w: Floats) -> Floats:
         """(D,) wall watts that baselines still wait for: room that no raise may take before them."""
+        asking = self._asking(now_s)
+        if not asking:
+            return np.zeros(len(self.fleet.domains))
         extra_w = np.zeros(len(self.fleet.gpus))
-        for node, request in self._asking(now_s).items():
+        for node, request in asking.items():
             if not self._booked(node):
                 extra_w += self._extra(request, ledger, counted_w)
         return self.fleet.slope_w(extra_w)

@@ -22,6 +22,12 @@ class Admitted:
     binding: Ints
 
 
+def none(fleet: Fleet) -> Admitted:
+    """Nobody wants to rise."""
+    boards = len(fleet.gpus)
+    return Admitted(share=np.zeros(boards), binding=np.full(boards, -1, dtype=np.int64))
+
+
 def admit(
     fleet: Fleet,
     need_w: Floats,
@@ -37,10 +43,9 @@ def admit(
     its limit lets nothing rise, need or not. The count grows at most in proportion to the share, so shares of
     needs suffice.
     """
-    share = np.zeros(len(fleet.gpus))
-    binding = np.full(len(fleet.gpus), -1, dtype=np.int64)
     if not rises.any():
-        return Admitted(share=share, binding=binding)
+        return none(fleet)
+    share, binding = np.zeros(len(fleet.gpus)), np.full(len(fleet.gpus), -1, dtype=np.int64)
     # Over its limit by count a domain lets nothing rise, not even inside the count: what is real may be less.
     closed = room_w < -SLACK_W
     closed[list(blocked)] = True

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.holds import Held
-from easyrider_policy.core.raises import Admitted, admit
+from easyrider_policy.core.raises import Admitted, admit, none
 
 Ints = NDArray[np.int64]
 
@@ -69,17 +69,12 @@ class Step:
 
 def targets(fleet: Fleet, limit_w: Floats, ours: Bools, base: Asked) -> Asked:
     """Limits in whole milliwatts inside the range, rounded down, and the rules' fallbacks; else the base."""
-    inside_w = np.clip(np.nan_to_num(limit_w, nan=0.0), fleet.min_w, fleet.max_w)
+    inside_w = np.minimum(np.fmax(limit_w, fleet.min_w), fleet.max_w)
     whole_w = np.maximum(_milliwatts(inside_w), fleet.min_w)
     return Asked(
         limit_w=np.where(ours, whole_w, base.limit_w),
-        fallback_w=np.where(ours, fallbacks(fleet), base.fallback_w),
+        fallback_w=np.where(ours, fleet.fallbacks_w, base.fallback_w),
     )
-
-
-def fallbacks(fleet: Fleet) -> Floats:
-    """(G,) where the rules let the dead-man take each board, inside its range."""
-    return np.clip(fleet.fallback_w[fleet.gpu_node], fleet.min_w, fleet.max_w)
 
 
 def groups(job: Ints) -> Ints:
@@ -90,6 +85,8 @@ def groups(job: Ints) -> Ints:
 def shares(fleet: Fleet, step: Step, sums: Sums, room_w: Floats) -> Admitted:
     """How much of each raise may be sent, into `room_w` (D,)."""
     rises, group = step.rises, step.group
+    if not rises.any():
+        return none(fleet)
     # A synchronous job rises as one or not at all: one board that cannot rise holds the others.
     barred = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.bool_)
     barred[group[rises & step.bound]] = True
@@ -122,7 +119,8 @@ def _moved(base_w: Floats, target_w: Floats, share: Floats) -> Floats:
 
 
 def _within(asked_w: Floats, counted_w: Floats, overshoot: Floats) -> Floats:
-    return np.where(asked_w * overshoot > counted_w + SAME_W, _milliwatts(counted_w / overshoot), asked_w)
+    short = asked_w * overshoot > counted_w + SAME_W
+    return np.where(short, _milliwatts(counted_w / overshoot), asked_w) if short.any() else asked_w
 
 
 def _milliwatts(watts: Floats) -> Floats:
