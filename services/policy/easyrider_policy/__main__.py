@@ -23,6 +23,7 @@ from easyrider.service import run
 from easyrider.store import Store
 from easyrider_policy.adapters.demotions_file import DemotionsFile
 from easyrider_policy.adapters.rules_folder import RulesFolder
+from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.asks import AskDesk
 from easyrider_policy.checking import check
 from easyrider_policy.config import PREFIX, Config
@@ -36,7 +37,8 @@ from easyrider_policy.leadership import Leadership
 from easyrider_policy.loop import Clocks, Loop, write_behind
 from easyrider_policy.news import News
 from easyrider_policy.picture import Picture
-from easyrider_policy.rulebook import Rulebook, first_rules, stored_rules
+from easyrider_policy.regional import wire_regions
+from easyrider_policy.rulebook import Rulebook, check_scope, first_rules, stored_rules
 from easyrider_policy.scribe import Scribe
 
 STALE_S = 3.0
@@ -55,7 +57,7 @@ async def keep_events(bus: Bus) -> None:
 async def start(config: Config, life: Life) -> None:
     """Wire one coordinator: two connections, so that commands never queue behind telemetry."""
     folder, region, clocks = RulesFolder(config.state_dir), config.region, Clocks()
-    rules = first_rules(folder, config.tree_file, config.tree)
+    rules = first_rules(folder, config.tree_file, config.tree, region, config.parent)
     async with (
         Bus.connect(config.nats_url, name="policy", seed_file=config.seed_file, tls=config.tls) as bus,
         Bus.connect(
@@ -68,6 +70,7 @@ async def start(config: Config, life: Life) -> None:
                 "no rules yet: nothing is controlled; EASYRIDER_POLICY_TREE_FILE or the API"
             )
             rules = await stored_rules(store, folder, config.tree)
+            check_scope(rules, region, config.parent)
         journal = Journal(config.state_dir)
         picture = Picture(rules, region, clocks.now_s())
         demoted = DemotionsFile(config.state_dir)
@@ -84,6 +87,9 @@ async def start(config: Config, life: Life) -> None:
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
         await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=KEPT)
         await hear_nodes(bus, region, DemotionDesk(picture, demoted, news.say))
+        parent, child = await wire_regions(
+            coordinator, loop, command_bus, TenureFile(config.state_dir), clocks, scribe.note
+        )
         leadership = Leadership(
             store,
             picture,
@@ -98,8 +104,11 @@ async def start(config: Config, life: Life) -> None:
         asks = AskDesk(coordinator, rulebook, scribe.note, clocks.now_s, lambda: clocks.stamps_ns()[0])
         await bus.answer(region, asks.answer)
         life.watch("loop", lambda: clocks.now_s() - loop.looked_s, STALE_S)
-        life.watch("states", lambda: clocks.now_s() - desk.states_s, STALE_S)
-        life.watch("frames", lambda: clocks.now_s() - desk.frames_s, STALE_S)
+        if picture.fleet.nodes:
+            life.watch("states", lambda: clocks.now_s() - desk.states_s, STALE_S)
+            life.watch("frames", lambda: clocks.now_s() - desk.frames_s, STALE_S)
+        else:
+            life.watch("demands", lambda: clocks.now_s() - parent.demands_s, STALE_S)
         life.flag("bus", lambda: command_bus.connected)
         life.flag("lead", lambda: settled(picture.safety.lead))
         life.flag("journal", lambda: scribe.whole)
@@ -110,6 +119,7 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("loop", loop.run())
         life.spawn("write behind", write_behind(loop, store, config.tree, region))
         life.spawn("rules", rulebook.run())
+        life.spawn("demands", child.run())
         await life.until_stopped()
 
 

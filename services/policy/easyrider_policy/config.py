@@ -16,6 +16,11 @@ class Config(StoreSettings):
     """One coordinator of one scope. How often it plans stands in the rules (`leases.control_period_s`)."""
 
     region: str = setting("local", help="scope this instance governs", fit=setting_checks.subject_token)
+    parent: str | None = setting(
+        None,
+        help="scope that grants watts to this one; rules that say otherwise are refused",
+        fit=setting_checks.subject_token,
+    )
     tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     tree_file: Path | None = setting(
         None,

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import math
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -73,6 +74,8 @@ class Loop:
         self._waiting: set[str] = set()
         self._unfit: tuple[str, ...] = ()
         self.looked_s = -math.inf
+        self.notes: list[Callable[[Look], None]] = []  # told of a look before it is written down
+        self.says: list[Callable[[Look], Awaitable[None]]] = []  # say what goes before commands
         self._hurry = asyncio.Event()
         self.state: dict[str, bytes] = {}  # for the store, of plans made while leading
 
@@ -100,7 +103,11 @@ class Loop:
         look = self._coordinator.looked = self._coordinator.look(now_s, self._clocks.unix_s())
         look_ms = (self._clocks.now_s() - now_s) * 1e3
         self._say_what_is_unfit()
+        for note in self.notes:
+            note(look)
         await self._write_down(look, now_s)
+        for say in self.says:
+            await say(look)
         for command in look.orders.messages:
             # Asked right before each one: the look, or the disk, may have taken long.
             leaves = command if self._may_leave(command) else self._grant_instead(command)
@@ -113,7 +120,7 @@ class Loop:
         gauges.show_orders(look.orders)
         if look.cause is not None:
             await self._tell(look, now_s, look_ms)
-        elif not self._coordinator.picture.fleet.gpus:
+        elif not self._coordinator.picture.fleet.gpus and self._coordinator.picture.fleet.nodes:
             self._say_why_no_plan(now_s)
         await self._news.tell(look, now_s)
 

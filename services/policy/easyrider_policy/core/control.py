@@ -52,6 +52,10 @@ class Control:
         """Enforced limits of the newest row of a frame, NaN where a cell is not valid."""
         self.ledger.frame_heard(node, boot_id, enforced_w, read_ns, minted_s)
 
+    def region_heard(self, highest_epoch: int, now_s: float) -> None:
+        """A region below named the highest epoch of ours that it obeys: for the lead, as good as a node's ack."""
+        self.lead = leader.acked(self.lead, highest_epoch, now_s)
+
     def leaving_heard(self, leaving: Leaving, minted_s: float) -> None:
         """A node that stops asks for its baseline."""
         self.leavings.asked(leaving, minted_s)

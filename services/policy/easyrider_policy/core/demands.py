@@ -1,7 +1,5 @@
 """What a region tells its parent: what is drawn, what could be, what it cannot go below, what more is worth."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from easyrider_policy.core.counting import Sums
@@ -11,17 +9,6 @@ from easyrider_policy.core.region_shares import share, thinned
 from easyrider_policy.core.regions import Regions
 from easyrider_policy.core.situation import Situation
 from easyrider_policy.core.solution import Solution
-
-
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Need:
-    """Wall watts of the region's domain. `counted_w` None: something there cannot be counted."""
-
-    floor_w: float
-    want_w: float
-    counted_w: float | None
-    curve_w: tuple[float, ...]
-    curve_value: tuple[float, ...]
 
 
 def counted_w(sums: Sums, fleet: Fleet, root: int, regions: Regions, now_s: float) -> float | None:
@@ -55,7 +42,7 @@ def curve(
     jobs and regions below; `whole_w`: the domain's target that `room` was made from."""
     claims = [*regions.claims(now_s), *([] if solution is None else own_claims(solution))]
     if not claims:
-        return np.zeros(0), np.zeros(0)
+        return nothing()
     budget_w = np.minimum(*room)
     standing_w = whole_w - float(room[0][root])
     budget_w[root] = np.inf
@@ -64,18 +51,6 @@ def curve(
     return thinned(np.maximum(0.0, begin_w + shares.path_w), shares.path_value)
 
 
-def need(
-    floor: float,
-    counted: float | None,
-    points: tuple[Floats, Floats],
-    guaranteed_w: float,
-) -> Need:
-    """The numbers of one demand."""
-    watts, value = points
-    return Need(
-        floor_w=max(0.0, floor),
-        want_w=max(guaranteed_w, float(watts[-1])) if len(watts) else guaranteed_w,
-        counted_w=counted,
-        curve_w=tuple(watts.tolist()),
-        curve_value=tuple(value.tolist()),
-    )
+def nothing() -> tuple[Floats, Floats]:
+    """A curve without points: nothing is known of what watts are worth here."""
+    return np.zeros(0), np.zeros(0)

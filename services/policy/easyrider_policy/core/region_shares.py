@@ -14,6 +14,7 @@ import numpy as np
 from easyrider_policy.core.fleet import Floats
 
 POINTS = 16
+MOST_POINTS = 64
 FILLS = 4
 DEAR = 1e6
 """Worth of a watt below a curve's first point: what a scope needs before any of its jobs yields further."""

@@ -1,0 +1,217 @@
+"""This scope as a region of its parent: it asks once a period, obeys what echoes its nonce, and keeps it on disk."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Protocol
+
+from easyrider import log, metrics, scopes, subjects
+from easyrider.bus_port import Arrival, BusDown, BusPort
+from easyrider.messages import Budget, Demand
+from easyrider.tree import Region
+from easyrider_policy.adapters.tenure_file import TenureFile
+from easyrider_policy.coordinator import Coordinator
+from easyrider_policy.core import demands
+from easyrider_policy.core.lease import Envelope, Lease
+from easyrider_policy.handlers import EPOCHS
+from easyrider_policy.lender import solution_of
+
+_LOG = log.get("policy")
+_BUDGETS = metrics.counter(
+    "policy_budgets_total", "budgets of the parent, by what became of them", ["outcome"]
+)
+_GRANTED_W = metrics.gauge("policy_granted_watts", "what the parent lets this scope draw at most")
+_LEFT_S = metrics.gauge("policy_region_lease_seconds", "how long that still holds; 0: the guaranteed share")
+CHANGED_W = 1.0
+Note = Callable[[dict[str, object]], None]
+
+
+class Clocks(Protocol):
+    """Boot clock, and Unix and monotonic stamps, in ns."""
+
+    def boot_ns(self) -> int: ...
+    def stamps_ns(self) -> tuple[int, int]: ...
+
+
+class Child:
+    """Does nothing in a scope without a parent, until rules name one."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        bus: BusPort,
+        file: TenureFile,
+        clocks: Clocks,
+        note: Note,
+        boot_id: str,
+    ) -> None:
+        self._coordinator, self._picture = coordinator, coordinator.picture
+        self._bus, self._file, self._clocks, self._note = bus, file, clocks, note
+        self._boot_id = boot_id
+        self._seq = 0
+        self._hurry = asyncio.Event()
+        self._leads = self._over = False
+        self._last: Envelope | None = None
+        self.lease = Lease(boot_id, guaranteed_w=0.0, reaction_s=0.0, longest_s=0.0, kept=file.read())
+        coordinator.prepares.append(self.prepare)
+        self.prepare(0.0)
+
+    @property
+    def region(self) -> Region | None:
+        """This scope, if it has a parent."""
+        found = scopes.find(self._picture.rules, self._picture.region)
+        return found if found is not None and found.parent is not None else None
+
+    def prepare(self, _now_s: float) -> None:
+        """What may be drawn at this moment; a change asks for a plan, what was awaited is told at once."""
+        picture, region = self._picture, self.region
+        if region is None:
+            picture.envelope = None
+            return
+        rules, leases = picture.rules, picture.rules.leases
+        levels = 1 + scopes.depth(rules, region.id)
+        self.lease.guaranteed_w = region.guaranteed_w or 0.0
+        self.lease.reaction_s = levels * (2 * leases.control_period_s + leases.actuation_s)
+        self.lease.longest_s = rules.region_lease_s
+        now = picture.envelope = self.lease.envelope(self._clocks.boot_ns())
+        _GRANTED_W.set(now.hard_w)
+        _LEFT_S.set(now.left_s if now.granted_w is not None else 0.0)
+        self._tell_change(now)
+        leads = picture.safety.lead.phase != "contending"
+        counted = self._counted_w()
+        over = counted is not None and counted > now.hard_w + CHANGED_W
+        if (leads and not self._leads) or (self._over and not over):
+            self._hurry.set()
+        self._leads, self._over = leads, over
+
+    async def on_budget(self, budget: Budget, arrival: Arrival) -> None:
+        """A grant: judged, kept on disk, obeyed."""
+        region, picture = self.region, self._picture
+        if region is None or arrival.subject != subjects.budget(picture.region):
+            _BUDGETS.labels("other_subject").inc()
+            return
+        ours = (
+            budget.region == region.id and budget.parent == region.parent and budget.tree == picture.rules.id
+        )
+        boot_ns = self._clocks.boot_ns()
+        why = self.lease.refusal(budget, boot_ns) if ours and budget.epoch < EPOCHS else "not_ours"
+        if why is not None:
+            _BUDGETS.labels(why).inc()
+            return
+        first = budget.epoch > self.lease.fence[0]
+        tenure = self.lease.as_taken(budget, boot_ns)
+        try:
+            await asyncio.to_thread(self._file.keep, tenure)
+        except OSError as fault:
+            self.lease.take_unkept(tenure)
+            _BUDGETS.labels("unkept").inc()
+            log.bounded(_LOG, "tenure", 10.0).error(
+                "a grant is not on the disk: it raises nothing", fault=str(fault)
+            )
+            return
+        before = self.lease.envelope(boot_ns)
+        self.lease.take(tenure)
+        _BUDGETS.labels("taken").inc()
+        if first or abs(tenure.granted_w - before.hard_w) > CHANGED_W:
+            self._hurry.set()
+
+    async def run(self) -> None:
+        """A demand each period, and at once where something is to be told."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._picture.rules.leases.control_period_s):
+                    await self._hurry.wait()
+            self._hurry.clear()
+            await self.say()
+
+    async def say(self) -> None:
+        """One demand, if this instance leads."""
+        picture, region = self._picture, self.region
+        _, mono_ns = self._clocks.stamps_ns()
+        if region is None or not picture.safety.may_publish(mono_ns / 1e9):
+            return
+        demand = self.demand(region)
+        try:
+            await self._bus.publish(subjects.demand(demand.parent, demand.region), demand)
+        except BusDown as fault:
+            log.bounded(_LOG, "demand", 10.0).warning("a demand did not leave", fault=str(fault))
+
+    def demand(self, region: Region) -> Demand:
+        """What this region needs, and what it obeys."""
+        coordinator, picture = self._coordinator, self._picture
+        t_ns, mono_ns = self._clocks.stamps_ns()
+        boot_ns = self._clocks.boot_ns()
+        now_s = mono_ns / 1e9
+        situation, solution, lender = (
+            coordinator.situation,
+            solution_of(coordinator.decision),
+            coordinator.lender,
+        )
+        sums = coordinator.sums
+        if situation is not None and len(situation.steered) != len(picture.fleet.gpus):
+            situation = solution = None  # of boards that have changed since
+        points = demands.nothing()
+        floor_w = 0.0
+        if sums is not None and len(sums.counted_w) == len(picture.fleet.domains):
+            floor_w = float(sums.counted_w[0]) if situation is None and not picture.fleet.gpus else 0.0
+            estimates = picture.meters.estimates(now_s)
+            room = lender.measure(now_s, estimates, solution, situation)
+            points = demands.curve(room, float(lender.whole_w[0]), 0, solution, picture.regions, now_s)
+        if situation is not None:
+            overshoot = picture.safety.ledger.overshoot
+            floor_w = demands.floor_w(situation, picture.fleet, overshoot, 0, picture.regions)
+        self._seq += 1
+        decision, epoch = coordinator.decision, picture.safety.lead.epoch
+        observed_w = (
+            None if decision is None else float(decision.observed_w[0] + picture.regions.drawn_w(now_s)[0])
+        )
+        return Demand(
+            parent=str(region.parent),
+            region=region.id,
+            boot_id=self._boot_id,
+            nonce=self.lease.mint(boot_ns),
+            observed_w=None if observed_w is None else max(0.0, observed_w),
+            floor_w=max(0.0, floor_w),
+            want_w=max(region.guaranteed_w or 0.0, float(points[0][-1]) if len(points[0]) else 0.0),
+            curve_w=tuple(points[0].tolist()),
+            curve_value=tuple(points[1].tolist()),
+            t_ns=t_ns,
+            mono_ns=mono_ns,
+            tree=picture.rules.id,
+            tree_version=picture.rules.version,
+            epoch=max(0, epoch),
+            seq=self._seq,
+            highest_epoch=self.lease.fence[0],
+            highest_seq=self.lease.fence[1],
+            granted_w=self.lease.envelope(boot_ns).granted_w,
+            counted_w=self._counted_w(),
+        )
+
+    def _counted_w(self) -> float | None:
+        sums, picture = self._coordinator.sums, self._picture
+        if sums is None or len(sums.counted_w) != len(picture.fleet.domains):
+            return None
+        # `counted_w` of a look is our own boards and fixed loads; regions below come on top.
+        _, mono_ns = self._clocks.stamps_ns()
+        return demands.counted_w(sums, picture.fleet, 0, picture.regions, mono_ns / 1e9)
+
+    def _tell_change(self, now: Envelope) -> None:
+        last, self._last = self._last, now
+        if (
+            last is not None
+            and abs(last.hard_w - now.hard_w) < CHANGED_W
+            and abs(last.target_w - now.target_w) < CHANGED_W
+        ):
+            return
+        self._coordinator.urge("budget")
+        self._note(
+            {
+                "what": "envelope",
+                "hard_w": round(now.hard_w, 1),
+                "target_w": round(now.target_w, 1),
+                "granted": now.granted_w is not None,
+                "left_s": round(now.left_s, 3),
+                "parent_epoch": self.lease.fence[0],
+                "parent_seq": self.lease.fence[1],
+            }
+        )
