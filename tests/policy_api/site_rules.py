@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from easyrider.messages import Answer, Ask
+from easyrider.messages.asks import REFUSED
 from easyrider.tree_reader import read_document
 
 TREE, REGION = "site", "r1"
@@ -100,7 +101,9 @@ class Leader:
         if ask.what == "rules":
             found = await self.store.load_rules(TREE)
             if self.refuses:
-                return self._say(ask, ok=False, reason=self.refuses)
+                return self._say(
+                    ask, ok=False, reason=f"{REFUSED}, version {self.version} stays: {self.refuses}"
+                )
             if found is not None:
                 read_document(json.loads(found[1]), "the store")
                 self.version = found[0]

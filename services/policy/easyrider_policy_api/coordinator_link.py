@@ -13,6 +13,8 @@ from easyrider.messages import Answer, Ask, Plan
 from easyrider.messages.asks import Question
 from easyrider_policy_api.problems import Problem, coordinator_silent
 
+ADOPTING_S = 3.0
+"""For rules to be read, checked, kept on the coordinator's disk and looked at once."""
 KEPT_S = 0.5
 """However many people look, the coordinator is asked for the same thing twice a second at most."""
 
@@ -48,6 +50,10 @@ class CoordinatorLink:
         """Every job. Raises `Problem` 503."""
         return await self._look("jobs")
 
+    async def job(self, name: str) -> Any:
+        """One job of a site that has more than one answer holds; an empty map where it is not there."""
+        return read(await self.ask("jobs", "", name))
+
     def age_s(self, snapshot: Snapshot) -> float:
         """Since it was answered."""
         return max(0.0, self._mono_s() - snapshot.heard_s)
@@ -55,8 +61,9 @@ class CoordinatorLink:
     async def ask(self, what: Question, who: str, name: str = "") -> Answer:
         """A question that is to be asked, whatever is kept. Raises `Problem` 503 where nobody answers."""
         ask = Ask(tree=self._tree, region=self._region, what=what, name=name, who=who)
+        deadline_s = max(ADOPTING_S, self._deadline_s) if what == "rules" else self._deadline_s
         try:
-            return await self._bus.ask(self._region, ask, self._deadline_s)
+            return await self._bus.ask(self._region, ask, deadline_s)
         except (NoAnswer, BusDown) as fault:
             raise coordinator_silent(fault.why) from fault
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from easyrider.admin_store import AdminStorePort, RulesMoved
 from easyrider.errors import BadTree
+from easyrider.messages.asks import REFUSED
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.tree import Rules
 from easyrider.tree_reader import dump, read_document, to_document
@@ -118,7 +119,7 @@ class RulesDesk:
             return Edited(rules, "pending", fault.detail)
         if answer.ok and answer.version >= rules.version:
             return Edited(rules, "adopted")
-        if answer.ok or before is None:
+        if answer.ok or before is None or not answer.reason.startswith(REFUSED):
             return Edited(rules, "pending", answer.reason or f"version {answer.version} is in force")
         back = dataclasses.replace(before, version=rules.version + 1)
         try:

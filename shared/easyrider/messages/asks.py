@@ -8,6 +8,9 @@ Question = Literal["state", "jobs", "rules", "free"]
 """`state`: everything live, for people and dry runs. `jobs`: every job, or the one named. `rules`: look at the
 store now and say whether its newest version was adopted. `free`: the operator releases what is booked for a node."""
 
+REFUSED = "refused"
+"""What the reason begins with where rules were looked at and cannot be kept, so that waiting is in vain."""
+
 
 class Ask(Message, tag="ask", frozen=True):
     """One question; `name` is a job's or node's id where the question is about one."""

@@ -49,7 +49,9 @@ def compare(now: Rules, then: Rules, seen: Snapshot) -> dict[str, Any]:
         raise BadTree(then.id, found)
     before, after = _shared(now, seen), _shared(then, seen)
     limits = list(LIMITS)
-    if not seen.boards:
+    if seen.left_out:
+        limits.append(f"{seen.left_out} boards are not in the snapshot, so their jobs could not be placed")
+    elif not seen.boards:
         limits.append("no board was heard, so no job could be placed")
     return {
         "basis": BASIS,

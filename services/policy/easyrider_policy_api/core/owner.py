@@ -9,6 +9,7 @@ _KINDS = {
     "floor": "It is at the lowest speed its priority class accepts, so that others fit too.",
     "pacing": "Its limit is on its way: limits move in small steps.",
     "held": "Its boards are held lower by something else, such as their temperature.",
+    "unplanned": "It has just appeared, and no plan has counted it yet.",
     "not_ours": "Its boards are not limited by this coordinator in their present mode.",
 }
 
@@ -25,8 +26,12 @@ def why(reason: str) -> str:
             return f"{place} cannot be kept even at the lowest limits; everything below it is at its minimum."
         case "silent":
             return f"{place} says nothing, so it is counted at its worst until it speaks."
-        case "hold" | "guardian_hold":
-            return f"An operator stopped every raise ({place or 'hold'})."
+        case "load_target":
+            return f"The load target {place} is in force, and this job shares what it leaves."
+        case "hold":
+            return f"An operator stopped every raise (hold {place})."
+        case "guardian_hold":
+            return f"Somebody stopped every raise on the node {place} itself."
         case _:
             return _KINDS.get(kind, f"The coordinator says: {reason}.")
 

@@ -42,6 +42,7 @@ class Snapshot:
     limit_w: dict[str, float] = field(default_factory=dict)
     jobs: tuple[SeenJob, ...] = ()
     domains: dict[str, SeenDomain] = field(default_factory=dict)
+    left_out: int = 0  # boards that the answer had no room for
 
     @classmethod
     def read(cls, document: Any) -> "Snapshot":
@@ -71,6 +72,7 @@ class Snapshot:
                 for row in _rows(document, "domains")
                 if _named(row, "domain")
             },
+            left_out=left_out(document, "boards"),
         )
 
 
@@ -81,6 +83,14 @@ def jobs_of(document: Any) -> list[dict[str, Any]]:
         for row in _rows(document, "jobs")
         if _named(row, "job") or _named(row, "id")
     ]
+
+
+def left_out(document: Any, section: str) -> int:
+    """Rows of a section that the answer had no room for."""
+    found = document.get("left_out", 0) if isinstance(document, dict) else 0
+    if isinstance(found, dict):
+        found = found.get(section, 0)
+    return found if isinstance(found, int) else 0
 
 
 def _job(row: dict[str, Any]) -> SeenJob:

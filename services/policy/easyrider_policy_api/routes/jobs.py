@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from easyrider_policy_api.core import owner
 from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.core.snapshot import jobs_of
+from easyrider_policy_api.core.snapshot import jobs_of, left_out
 from easyrider_policy_api.house import answer, house_of, needs
 from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.routes.told import READS, Told, problems
@@ -45,12 +45,15 @@ class JobsTold(Told):
     """Every job that the caller may see."""
 
     jobs: list[JobTold]
+    left_out: int = Field(description="jobs beyond what one answer holds; ask for them by id")
 
 
 @router.get("/jobs", response_model=JobsTold, responses=problems(*READS))
 async def read_jobs(request: Request, caller: Anyone) -> Response:
     """Every running job; a tenant's token sees that tenant's."""
-    return answer({"jobs": [_told(job) for job in await _seen(request, caller)]})
+    document = (await house_of(request).link.jobs()).document
+    jobs = [_told(job) for job in jobs_of(document) if _may_see(caller, job)]
+    return answer({"jobs": jobs, "left_out": left_out(document, "jobs")})
 
 
 @router.get("/jobs/{job_id:path}", response_model=JobTold, responses=problems(*READS, 404))
@@ -58,15 +61,19 @@ async def read_job(
     request: Request, caller: Anyone, job_id: Annotated[str, Path(max_length=256)]
 ) -> Response:
     """One job: capped by how much, why, and at what cost."""
-    for job in await _seen(request, caller):
-        if job["job"] == job_id:
+    link = house_of(request).link
+    document = (await link.jobs()).document
+    found = [job for job in jobs_of(document) if job["job"] == job_id]
+    if not found and left_out(document, "jobs"):
+        found = [job for job in jobs_of(await link.job(job_id)) if job["job"] == job_id]
+    for job in found:
+        if _may_see(caller, job):
             return answer(_told(job))
     raise Problem(404, "no-job", f"No job {job_id[:64]!r} runs here that you may see.")
 
 
-async def _seen(request: Request, caller: Caller) -> list[dict[str, Any]]:
-    jobs = jobs_of((await house_of(request).link.jobs()).document)
-    return [job for job in jobs if not caller.tenant or job.get("tenant") == caller.tenant]
+def _may_see(caller: Caller, job: dict[str, Any]) -> bool:
+    return not caller.tenant or job.get("tenant") == caller.tenant
 
 
 def _told(job: dict[str, Any]) -> dict[str, Any]:
