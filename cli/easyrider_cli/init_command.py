@@ -38,6 +38,7 @@ class Asked:
     listen: str
     nats_port: int
     redis_port: int
+    api_port: int
     monitor_port: int
     at: str | None
     data: str
@@ -109,6 +110,7 @@ def _site(asked: Asked, before: Site | None) -> tuple[Site, str | None]:
         listen=asked.listen,
         nats_port=asked.nats_port,
         redis_port=asked.redis_port,
+        api_port=asked.api_port,
         monitor_port=asked.monitor_port,
         at=asked.at or str(asked.folder.resolve()),
         data=asked.data.rstrip("/"),

@@ -17,7 +17,7 @@ from easyrider_cli.init_servers import NATS, REDIS
 from easyrider_cli.init_site import Site, SiteUser, bus_users, guardians
 
 ADMIN, API = store_acl.ADMIN, "api"
-TOKEN_FILE, BOOTSTRAP_FILE = "api.token", "first-token.json"
+TOKEN_FILE = "api.token"
 _TOKEN_S = 90 * 86400.0
 
 
@@ -129,8 +129,8 @@ def _store_users(folder: SiteFolder, site: Site) -> list[StoreUser]:
 
 def _first_token(folder: SiteFolder, now: datetime) -> None:
     """The first administrator's token, in a file of its own; the API is given what the store keeps of one."""
-    if (folder.of(API) / BOOTSTRAP_FILE).exists():
+    if (folder.of(API) / init_settings.FIRST_TOKEN).exists():
         return
     shown, known = tokens.make("first-admin", "admin", "", now.timestamp(), _TOKEN_S)
     folder.write(ADMIN, TOKEN_FILE, shown + "\n")
-    folder.write(API, BOOTSTRAP_FILE, tokens.encode(known) + b"\n")
+    folder.write(API, init_settings.FIRST_TOKEN, tokens.encode(known) + b"\n")

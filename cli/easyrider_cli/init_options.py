@@ -28,6 +28,7 @@ def init(
     listen: Annotated[str, typer.Option(help="address on which both servers listen")] = "0.0.0.0",
     nats_port: Port = 4222,
     redis_port: Port = 6379,
+    api_port: Port = 8480,
     monitor_port: Annotated[
         int, typer.Option(min=1, max=65535, help="the bus tells its health there")
     ] = 8222,
@@ -63,6 +64,7 @@ def init(
         listen=listen,
         nats_port=nats_port,
         redis_port=redis_port,
+        api_port=api_port,
         monitor_port=monitor_port,
         at=at,
         data=data,

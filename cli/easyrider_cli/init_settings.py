@@ -12,10 +12,12 @@ PREFIXES = {
     "policy": "EASYRIDER_POLICY_",
     "forecaster": "EASYRIDER_FORECASTER_",
     "infra-bridge": "EASYRIDER_INFRA_BRIDGE_",
+    "api": "EASYRIDER_POLICY_API_",
+    "recorder": "EASYRIDER_RECORDER_",
 }
 """What the settings of each service begin with that has some."""
 SOCKET = "/run/easyrider/guardian.sock"
-RULES, METERS, PASSWORD = "rules.yaml", "meters.yaml", "store.password"
+RULES, METERS, PASSWORD, FIRST_TOKEN = "rules.yaml", "meters.yaml", "store.password", "first-token.json"
 
 
 def lines(site: Site, user: SiteUser, *, has_rules: bool) -> str | None:
@@ -66,6 +68,16 @@ def _own(site: Site, user: SiteUser, here: PurePosixPath, has_rules: bool) -> di
             return rules
         case "infra-bridge":
             return {"meters_file": here / METERS}
+        case "api":
+            return {
+                "address": f"{_in_address(site.listen)}:{site.api_port}",
+                "server_certificate_file": here / "server.pem",
+                "server_key_file": here / "server.key",
+                "bootstrap_file": here / FIRST_TOKEN,
+                "state_dir": f"{site.data}/policy-api",
+            }
+        case "recorder":
+            return {"folder": f"{site.data}/recorder"}
         case "actuator":
             return {"socket_path": SOCKET}
         case "guardian":

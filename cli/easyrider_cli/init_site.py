@@ -47,6 +47,7 @@ class Site(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     listen: str
     nats_port: int
     redis_port: int
+    api_port: int
     monitor_port: int
     at: str
     data: str

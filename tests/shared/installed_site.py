@@ -28,6 +28,7 @@ ASKED: dict[str, Any] = {
     "listen": "127.0.0.1",
     "nats_port": 4222,
     "redis_port": 6379,
+    "api_port": 8480,
     "monitor_port": 8222,
     "at": None,
     "client_certificates": True,
