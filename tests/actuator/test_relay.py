@@ -129,7 +129,7 @@ async def test_a_frozen_actuator_that_wakes_relays_only_what_is_refused_as_late(
 
         actuator.signal(signal.SIGSTOP)
         await policy.say(raised)
-        await asyncio.sleep(2.2)
+        await asyncio.sleep(2.2)  # the freeze itself: longer than the lease
         actuator.signal(signal.SIGCONT)
 
         ack = await policy.until(lambda: next((a for a in policy.acks if a.seq == raised.seq), None))

@@ -27,7 +27,7 @@ def test_a_stuck_board_keeps_its_last_limit_in_mind_and_drops_raises_until_it_is
     node.ready()
     node.say(node.limits(300, 700, 700, 700))
     node.boards.gpus["fault_delay_us"][3] = 120_000_000
-    time.sleep(1.2)
+    time.sleep(1.2)  # the next look hangs
 
     ack = node.say(node.limits(500, 700, 700, 300))
 
@@ -49,7 +49,7 @@ def test_a_slow_board_that_comes_back_is_taken_to_what_it_shall_hold(node, wait_
     node.ready()
     node.say(node.limits(500, 500, 500, 500))
     node.boards.gpus["fault_delay_us"][0] = 700_000
-    time.sleep(1)
+    time.sleep(1)  # the next look takes longer than a command waits
     for _ in range(2):
         node.say(node.limits(300, 500, 500, 500))
     node.boards.gpus["fault_delay_us"][0] = 0
@@ -103,10 +103,10 @@ def test_a_board_without_a_limit_of_its_own_is_not_settable_and_never_written(no
     assert ack.gpus[1].refused is None
 
 
-def test_a_guardian_that_starts_before_the_driver_finds_every_board_later(node):
+def test_a_guardian_that_starts_before_the_driver_finds_every_board_later(node, wait_until):
     node.boards.header["driver_state"] = 9
     node.start()
-    time.sleep(1.5)
+    wait_until(lambda: "NVML does not start; trying again" in node.stderr.read_text(), 5)
     assert node.state().gpus == ()
 
     node.boards.header["driver_state"] = 0

@@ -57,7 +57,7 @@ def test_grants_keep_the_dead_man_away(node):
     end_s = time.monotonic() + 4
     while time.monotonic() < end_s:
         assert node.say(node.limits(HIGH, HIGH, HIGH, HIGH)).accepted
-        time.sleep(0.3)
+        time.sleep(0.3)  # so often it is granted
 
     assert node.state().stage == 0
     assert node.writes == 4
@@ -73,7 +73,7 @@ def test_a_crash_loop_does_not_put_the_dead_man_off(node, wait_until):
         assert time.monotonic() - began_s < 8
         node.kill()
         node.start(dead_man_s=3, second_stage_s=60)
-        time.sleep(0.6)
+        time.sleep(0.6)  # so long it lives each time
 
     assert time.monotonic() - began_s > 1.9
 
@@ -84,7 +84,7 @@ def test_a_frozen_guardian_acts_as_soon_as_it_runs_again(node, wait_until):
     node.say(node.limits(HIGH, HIGH, HIGH, HIGH, fallback_w=250))
 
     node.signal(signal.SIGSTOP)
-    time.sleep(3)
+    time.sleep(3)  # the freeze itself: longer than the first stage
     assert node.enforced_w() == [HIGH] * 4
     node.signal(signal.SIGCONT)
 
@@ -190,7 +190,7 @@ def test_setting_the_clock_changes_nothing(node, wait_until):
     end_s = time.monotonic() + 3
     while time.monotonic() < end_s:
         assert node.say(node.limits(HIGH, HIGH, HIGH, HIGH, fallback_w=250)).accepted
-        time.sleep(0.2)
+        time.sleep(0.2)  # so often it is granted
     assert node.enforced_w() == [HIGH] * 4
 
     wait_until(lambda: node.enforced_w() == [250] * 4, 3.5)

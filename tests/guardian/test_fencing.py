@@ -18,7 +18,7 @@ from easyrider_guardian.core.permission import may
 def test_a_late_command_is_refused_and_nothing_is_written(node):
     node.start()
     nonce = node.ready().nonce
-    time.sleep(1.1)
+    time.sleep(1.1)  # its lease runs out
 
     ack = node.say(node.limits(400, 400, 400, 400, nonce=nonce, ttl_s=1.0))
 
@@ -52,7 +52,7 @@ def test_a_nonce_minted_before_a_kill_is_still_aged(node):
     node.ready()
 
     assert node.say(node.limits(400, 400, 400, 400, nonce=nonce, ttl_s=9)).accepted
-    time.sleep(0.5)
+    time.sleep(0.5)  # longer than the second command may be old
     assert node.say(node.limits(500, 500, 500, 500, nonce=nonce, ttl_s=0.1)).refused == "stale_nonce"
 
 
@@ -99,7 +99,7 @@ def test_a_command_that_waited_while_the_guardian_was_frozen_is_not_applied(node
         node.signal(signal.SIGSTOP)
         os.waitid(os.P_PID, node.process.pid, os.WSTOPPED)
         link._connection.sendall(_frame(command))
-        time.sleep(0.8)
+        time.sleep(0.8)  # the freeze itself: longer than the lease
         node.signal(signal.SIGCONT)
         ack = _ack(link)
 

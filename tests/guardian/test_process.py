@@ -97,7 +97,7 @@ def test_twenty_kills_at_any_moment_leave_a_node_that_starts_and_holds_its_limit
                 node.say(node.limits(limit_w, limit_w, limit_w, limit_w))
             finally:
                 os._exit(0)
-        time.sleep(0.001 * (round_ % 7))
+        time.sleep(0.001 * (round_ % 7))  # the moment of the kill, another one each time
         node.kill()
         os.waitpid(pid, 0)
         node.seq += 1
@@ -117,7 +117,7 @@ def test_the_guardian_is_small_and_idle(node):
     before = _cpu_s(node.process.pid)
     for _ in range(3):
         node.say(node.limits(400, 400, 400, 400))
-        time.sleep(1)
+        time.sleep(1)  # what is measured is how much it works in so long
 
     with open(f"/proc/{node.process.pid}/status") as status:
         rss_mb = next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024

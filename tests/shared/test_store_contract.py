@@ -45,7 +45,7 @@ async def test_of_many_contenders_at_once_exactly_one_wins(store: StorePort, tre
 
 async def test_a_new_epoch_is_above_every_epoch_any_node_has_seen(store: StorePort, tree: str) -> None:
     assert await store.take_lead(tree, "r1", "anna", 41, 0.05) == 42
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0.2)  # longer than the lease
 
     assert await store.take_lead(tree, "r1", "bert", 7, 5.0) == 43
 
@@ -55,7 +55,7 @@ async def test_a_lease_ends_by_itself_unless_it_is_renewed(store: StorePort, tre
     assert epoch is not None
     assert await store.renew_lead(tree, "r1", "anna", epoch, 0.4)
     assert await store.take_lead(tree, "r1", "bert", 0, 5.0) is None
-    await asyncio.sleep(0.6)
+    await asyncio.sleep(0.6)  # longer than the lease
 
     assert not await store.renew_lead(tree, "r1", "anna", epoch, 0.4)
     assert await store.take_lead(tree, "r1", "bert", 0, 5.0) == epoch + 1
