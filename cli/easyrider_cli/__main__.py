@@ -106,6 +106,24 @@ def replay(
 
 
 @app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="folder that a recorder wrote")],
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="write this CSV file")] = None,
+    parquet_file: Annotated[Path | None, typer.Option("--parquet", help="write this Parquet file")] = None,
+    region: Annotated[str | None, typer.Option(help="default: the only one")] = None,
+    begins: Annotated[str | None, typer.Option("--from", help="RFC 3339; default: the first record")] = None,
+    ends: Annotated[str | None, typer.Option("--to", help="RFC 3339; default: the last record")] = None,
+) -> None:
+    """Write recorded samples, one row a GPU and sample, with window, refresh and quality."""
+    from easyrider_cli.export_command import export as exported
+
+    exported(
+        folder=folder, region=region, begins=begins, ends=ends, csv_file=csv_file, parquet_file=parquet_file,
+        console=console,
+    )  # fmt: skip
+
+
+@app.command()
 def check(file: Annotated[Path, typer.Argument(help="rules document, YAML or JSON")]) -> None:
     """Say whether a rules document can be kept safe, and every fault in it with the numbers."""
     from easyrider_cli.check_command import check as checked

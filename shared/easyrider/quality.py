@@ -5,3 +5,5 @@ MISSING = 1
 OUT_OF_RANGE = 2
 BLANK = 3
 STUCK = 4
+WORDS = ("valid", "missing", "out_of_range", "blank", "stuck")
+"""The same for people, in order."""
