@@ -1,0 +1,212 @@
+"""Certificates are renewed under a running site: no dead-man, no limit moves; and who is not believed is not obeyed."""
+
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from installed_site import Installed, site_installed, write_site
+from live_site import LEAN, QUICK_LEASES, Site, boot_ns, calm_world, lines, site_up, start_jobs, until
+
+from easyrider import certificates
+from easyrider.embedded import ServerProcess
+from easyrider.guardian_link import GuardianLink
+from easyrider.messages import NodeState
+from easyrider_cli import stack
+from easyrider_cli.rundir import RunFolder
+
+pytestmark = [pytest.mark.system, pytest.mark.slow]
+
+NODES = ("node-1", "node-2")
+
+
+@dataclass(frozen=True, slots=True)
+class TlsServers:
+    """Both servers as `easyrider init` sets them up, in the place of the embedded stack's plain ones."""
+
+    site: Installed
+    keys: Path
+
+    @property
+    def nats(self) -> ServerProcess:
+        return self.site.nats
+
+    @property
+    def redis(self) -> ServerProcess:
+        return self.site.redis
+
+    @property
+    def by_name(self) -> dict[str, ServerProcess]:
+        return {"nats-server": self.nats, "valkey-server": self.redis}
+
+    def seed(self, user: str) -> Path:
+        return self.site.seed(user)
+
+    def bus(self, user: str) -> dict[str, object]:
+        return self._named(user, ("NATS_URL", "SEED_FILE", "CA_FILE", "CERTIFICATE_FILE", "KEY_FILE"))
+
+    def store(self, user: str) -> dict[str, object]:
+        return self._named(user, ("REDIS_URL", "REDIS_USER", "REDIS_PASSWORD_FILE"))
+
+    def _named(self, user: str, names: tuple[str, ...]) -> dict[str, object]:
+        told = self.site.environ(user)
+        return {
+            name.lower(): value for name in names for key, value in told.items() if key.endswith(f"_{name}")
+        }
+
+
+@dataclass(slots=True)
+class Encrypted:
+    """A running site, and the folder that `easyrider init` wrote for it."""
+
+    site: Site
+    installed: Installed
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encrypted]:
+    root = Path(tmp_path_factory.mktemp("r"))
+    with site_installed(root / "i", nodes=",".join(NODES), region=stack.REGION, tree=stack.TREE) as installed:
+
+        @contextmanager
+        def servers_up(folder: RunFolder, *_: object, **_more: object) -> Iterator[TlsServers]:
+            folder.state("keys").mkdir(parents=True)
+            yield TlsServers(installed, installed.folder)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stack, "servers_up", servers_up)
+            with site_up(root / "s", calm_world(), without=LEAN, rules={"leases": QUICK_LEASES}) as site:
+                start_jobs(site)
+                yield Encrypted(site, installed)
+
+
+@dataclass(slots=True)
+class Watch:
+    """What both guardians say of themselves, and what the boards hold, ten times a second."""
+
+    folder: RunFolder
+    stages: set[int] = field(default_factory=set)
+    newest: dict[str, NodeState] = field(default_factory=dict)
+
+    def look(self, done: threading.Event) -> None:
+        while not done.wait(0.1):
+            for node in NODES:
+                with GuardianLink.open(self.folder.guardian_socket(node)) as guardian:
+                    state = guardian.state()
+                self.newest[node] = state
+                self.stages.add(state.stage)
+
+    def grants(self) -> dict[str, tuple[int, int]]:
+        """The highest word that each node took."""
+        return {node: (state.highest_epoch, state.highest_seq) for node, state in self.newest.items()}
+
+    def await_grants(self, count: int, within_s: float, what: str) -> None:
+        """Each node takes so many more words of its coordinator."""
+        until(lambda: len(self.newest) == len(NODES), 5, "a state of each node")
+        first = self.grants()
+
+        def more() -> bool:
+            return all(seq - first[node][1] >= count for node, (_epoch, seq) in self.grants().items())
+
+        until(more, within_s, what)
+
+
+@contextmanager
+def watched(site: Site) -> Iterator[Watch]:
+    watch, done = Watch(site.folder), threading.Event()
+    thread = threading.Thread(target=watch.look, args=(done,), daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        done.set()
+        thread.join(5)
+
+
+def shown_by_the_bus(installed: Installed) -> str:
+    """The serial number of the certificate that the bus shows to somebody who connects now."""
+    files = installed.folder / "policy"
+    context = ssl.create_default_context(cafile=str(files / "ca.pem"))
+    context.load_cert_chain(files / "certificate.pem", files / "key.pem")
+    with socket.create_connection(("127.0.0.1", installed.nats.port), timeout=5) as link:
+        link.recv(4096)  # its greeting, in plain text as ever
+        with context.wrap_socket(link, server_hostname="127.0.0.1") as secure:
+            return str(secure.getpeercert()["serialNumber"])  # type: ignore[index]
+
+
+def settled(site: Site) -> dict[str, list[float]]:
+    """Limits that have not moved for two seconds."""
+    held, since_s = site.limits_w(), time.monotonic()
+
+    def still() -> bool:
+        nonlocal held, since_s
+        if (now := site.limits_w()) != held:
+            held, since_s = now, time.monotonic()
+        return time.monotonic() - since_s > 2.0
+
+    until(still, 60, "limits that stay")
+    return held
+
+
+def test_certificates_are_renewed_without_a_dead_man_trip_and_no_limit_moves(encrypted: Encrypted) -> None:
+    site, installed = encrypted.site, encrypted.installed
+    held, before, writes = settled(site), shown_by_the_bus(installed), site.writes()
+    began_ns = boot_ns()
+
+    with watched(site) as watch:
+        until(lambda: len(watch.newest) == len(NODES), 5, "a state of each node")
+        [epoch] = {epoch for epoch, _seq in watch.grants().values()}
+        write_site(installed.folder, rotate=True)
+        # the bus reads its files again; who is connected stays so
+        installed.nats._process.send_signal(signal.SIGHUP)  # type: ignore[union-attr]
+        until(lambda: shown_by_the_bus(installed) != before, 5, "the new certificate")
+        # the store is started again: its clients come with their new certificates
+        installed.front.renew()
+        installed.front.cut()
+        watch.await_grants(2, 6, "grants after the store came back")
+        # and the bus: everybody connects anew, believes the new certificate, and shows one
+        installed.nats.stop()
+        installed.nats.start()
+        watch.await_grants(3, 8, "grants over the new connections")
+
+    assert watch.stages == {0}
+    assert site.limits_w() == held
+    assert site.writes() == writes
+    assert not lines(site.folder.journal, "lead_lost", began_ns)
+    assert {epoch for epoch, _seq in watch.grants().values()} == {epoch}  # the same leader all the time
+    site.clean_so_far()
+
+
+def test_a_bus_that_nobody_believes_is_obeyed_by_nobody_and_the_dead_man_comes(encrypted: Encrypted) -> None:
+    site, installed = encrypted.site, encrypted.installed
+    here = installed.folder / "nats"
+    good = {name: (here / name).read_bytes() for name in ("certificate.pem", "key.pem", "ca.pem")}
+    now = certificates.today()
+    strange = certificates.make_authority("EasyRider site authority", now)
+    bad = certificates.issue_server(strange, "nats", ["127.0.0.1"], now)
+    installed.nats.stop()
+    (here / "certificate.pem").write_bytes(bad.certificate)
+    (here / "key.pem").write_bytes(bad.key)
+    installed.nats.start()
+
+    try:
+        with watched(site) as watch:
+            until(lambda: 1 in watch.stages, 15, "the first stage of the dead-man")
+        told = (site.folder.log("actuator-node-1")).read_text()
+        assert "not signed by the authority in ca_file" in told or "connection lost" in told
+    finally:
+        installed.nats.stop()
+        for name, text in good.items():
+            (here / name).write_bytes(text)
+        installed.nats.start()
+
+    with watched(site) as watch:
+        watch.await_grants(2, 20, "grants again")
+        assert {state.stage for state in watch.newest.values()} == {0}
+    site.clean_so_far()
