@@ -72,6 +72,7 @@ def plan(
     run: StackRun = None,
     nats_url: Annotated[str | None, typer.Option(help="a bus instead of the stack's")] = None,
     seed_file: Annotated[Path | None, typer.Option(help="key of a user who may hear plans")] = None,
+    user: Annotated[Path | None, typer.Option(help="folder of that user, as init wrote it, for TLS")] = None,
     region: Annotated[str | None, typer.Option(help="default: the stack's, else local")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one line a plan")] = False,
     count: Annotated[int | None, typer.Option(min=1, help="end after so many")] = None,
@@ -81,8 +82,8 @@ def plan(
     from easyrider_cli.rundir import default_root
 
     follow(
-        run=run or default_root(), nats_url=nats_url, seed_file=seed_file, region=region, as_json=as_json,
-        count=count,
+        run=run or default_root(), nats_url=nats_url, seed_file=seed_file, user=user, region=region,
+        as_json=as_json, count=count,
     )  # fmt: skip
 
 

@@ -16,8 +16,10 @@ from easyrider import log, subjects
 from easyrider.bus import Bus, BusDown, BusRefused, BusShut
 from easyrider.errors import EasyRiderError
 from easyrider.messages import Leaving, NodeState, Plan
+from easyrider.tls import TlsFiles
 from easyrider_cli import address, listening
 from easyrider_cli.rundir import RunFolder
+from easyrider_cli.user_folder import bus_user
 
 _CONNECT_S, _FIRST_S, _REDRAW_S = 5.0, 15.0, 1.0
 
@@ -66,11 +68,14 @@ def follow(
     region: str | None,
     as_json: bool,
     count: int | None,
+    user: Path | None = None,
 ) -> None:
     """Show plans until Ctrl-C or `count` of them. Raises `NoStack`, `BusRefused`, and the errors of `listening`."""
     log.configure("easyrider", level="error", form="console")
     region = None if region is None else listening.checked_region(region)
     health: Path | None = None
+    shown = None if user is None else bus_user(user)
+    seed_file = seed_file or (None if shown is None else shown.seed_file)
     if nats_url is None:
         known = address.read(run)
         nats_url = known.nats_url
@@ -79,7 +84,11 @@ def follow(
         region = region or known.region
         health = RunFolder(run).health("policy")
     where = Where(
-        nats_url, None if seed_file is None else listening.checked_seed(seed_file), region or "local", health
+        nats_url,
+        None if seed_file is None else listening.checked_seed(seed_file),
+        region or "local",
+        health,
+        None if shown is None else shown.tls,
     )
     with Show(Console(), as_json) as show:
         try:
@@ -98,6 +107,7 @@ class Where:
     seed_file: Path | None
     region: str
     health: Path | None
+    tls: TlsFiles | None = None
 
     def why_no_plan(self, nodes: set[str] | None) -> EasyRiderError:
         """What is wrong where these nodes spoke and no plan was said; None: we may not hear them."""
@@ -124,7 +134,7 @@ async def _listen(where: Where, show: Show, count: int | None) -> None:
         nodes.add(state.node)
 
     async with Bus.connect(
-        where.url, name=address.WATCHER, seed_file=where.seed_file, wait_s=_CONNECT_S
+        where.url, name=address.WATCHER, seed_file=where.seed_file, tls=where.tls, wait_s=_CONNECT_S
     ) as bus:
         await bus.subscribe(subjects.plan(where.region), (Plan,), on_plan)
         try:
