@@ -15,6 +15,7 @@ from easyrider import log
 from easyrider.config import describe, from_env
 from easyrider.errors import BadConfig, EasyRiderError
 from easyrider.life import Life
+from easyrider.watchdog import Watchdog
 
 C = TypeVar("C")
 Start = Callable[[C, Life], Coroutine[Any, Any, None]]
@@ -70,7 +71,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _live(name: str, config: Any, start: Start[Any], door: Door | None) -> int:
-    logger, life = log.get(name), Life(name)
+    logger, life, systemd = log.get(name), Life(name), Watchdog(os.environ)
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, life.stop)
@@ -81,6 +82,9 @@ async def _live(name: str, config: Any, start: Start[Any], door: Door | None) ->
             print(f"{name}: {fault}", file=sys.stderr)
             return WRONG_SETTINGS
         logger.info("starting", health=address, pid=os.getpid())
+        if systemd.watches:
+            life.on_stop(systemd.stopping)
+            life.spawn("watchdog", systemd.follow(lambda: life.waiting))
         code = await _until_done(name, life, loop.create_task(start(config, life), name=f"{name} start"))
     logger.info("stopped", exit_code=code)
     return code

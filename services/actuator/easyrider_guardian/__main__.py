@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from easyrider import log
 from easyrider.config import describe, from_env
 from easyrider.errors import BadConfig
+from easyrider.watchdog import Watchdog
 from easyrider_guardian.adapters.files import FolderInUse, StateFolder
 from easyrider_guardian.adapters.listener import CannotListen, Listener
 from easyrider_guardian.adapters.lossy_text import LossyText
@@ -76,7 +77,7 @@ def serve(config: Config, keep: bool) -> int:
     listener = Listener(config.socket_path, config.peer_uids)
     signal.set_wakeup_fd(listener.bell, warn_on_full_buffer=False)
     node = assemble(config, folder, listener.ring)
-    guardian = Guardian(node, listener, signals, config.leave_s, keep)
+    guardian = Guardian(node, listener, signals, config.leave_s, keep, Watchdog(os.environ))
     log.get(NAME).info(
         "guarding", node=config.node, armed=node.armed, stage=node.standing.stage, pid=os.getpid()
     )

@@ -10,6 +10,7 @@ from easyrider import log, wire
 from easyrider.errors import MalformedMessage
 from easyrider.guardian_link import Reply, Request
 from easyrider.units import nanoseconds
+from easyrider.watchdog import Watchdog
 from easyrider_guardian.adapters.clocks import boot_ns
 from easyrider_guardian.adapters.listener import Listener, Peer
 from easyrider_guardian.commands import obey
@@ -30,8 +31,15 @@ class Guardian:
     """Serves one node until `signals` holds the name of one; those after the first change nothing."""
 
     def __init__(
-        self, node: Node, listener: Listener, signals: Sequence[str], leave_s: float, keep: bool
+        self,
+        node: Node,
+        listener: Listener,
+        signals: Sequence[str],
+        leave_s: float,
+        keep: bool,
+        systemd: Watchdog | None = None,
     ) -> None:
+        self._systemd = systemd or Watchdog({})
         self._node, self._listener, self._signals = node, listener, signals
         self._leave_s, self._keep = leave_s, keep
         self._rounds = Rounds(node)
@@ -42,7 +50,9 @@ class Guardian:
 
     def run(self) -> int:
         """The exit code, once stopped: 0, or `LEFT_WITHOUT_GRANT`."""
+        self._systemd.ready()
         while True:
+            self._systemd.turn()
             now_ns = boot_ns()
             for peer, request in self._listener.wait((self._next_ns() - now_ns) / 1e9):
                 self._listener.send(peer, self._answer(peer, request))
