@@ -82,7 +82,16 @@ class StoreSettings(BusSettings):
 
 
 def _encrypted_alike(name: str, url: str, schemes: tuple[str, ...], ca_file: Path | None) -> None:
-    if ca_file is not None and not url.startswith(tuple(f"{scheme}://" for scheme in schemes)):
+    if all(part.strip().startswith(tuple(f"{scheme}://" for scheme in schemes)) for part in url.split(",")):
+        return
+    if url.startswith("unix://"):
+        return
+    if ca_file is not None:
         raise ValueError(
             f"{name} is plain text though CA_FILE names an authority: let it begin with {schemes[0]}://"
+        )
+    if address_checks.beyond_this_machine(url):
+        raise ValueError(
+            f"{name} {url} is plain text beyond this machine: let it begin with {schemes[0]}://, and name the "
+            "authority of its server by CA_FILE (`easyrider init` writes both)"
         )

@@ -38,8 +38,8 @@ def test_what_fits_is_taken(tmp_path: Path) -> None:
 
     found = read(
         node="n-1",
-        nats_url="nats://a:4222,tls://user:word@b",
-        redis_url="rediss://:word@[::1]:6379/3",
+        nats_url="nats://a:4222,tls://b",
+        redis_url="rediss://[::1]:6379/3",
         seed_file=nats_config.seed_file(tmp_path, "policy"),
         health_file=tmp_path / "health",
         phase_socket=tmp_path / "phases",
@@ -75,6 +75,24 @@ def test_a_name_that_cannot_stand_in_a_subject_is_refused(name: str) -> None:
 )
 def test_what_is_no_address_of_its_kind_is_refused(setting_name: str, text: str) -> None:
     assert fault_of(**{setting_name: text}).startswith(f"X_{setting_name.upper()} ")
+
+
+@pytest.mark.parametrize(
+    ("setting_name", "text"),
+    [
+        ("nats_url", "tls://anna:geheim@host:4222"),
+        ("nats_url", "tls://host:4222,tls://geheim@host"),
+        ("nats_url", "nats://anna:geheim"),
+        ("redis_url", "rediss://:geheim@host:6379/0"),
+        ("redis_url", "redis://anna:geheim@127.0.0.1:6379"),
+        ("redis_url", "redis://:geheim"),
+    ],
+)
+def test_a_secret_in_an_address_is_refused_and_not_repeated(setting_name: str, text: str) -> None:
+    told = fault_of(**{setting_name: text})
+
+    assert told.startswith(f"X_{setting_name.upper()} ")
+    assert "geheim" not in told
 
 
 @pytest.mark.parametrize("content", ["", "no seed", "SUABC", "\x00\xff"])
