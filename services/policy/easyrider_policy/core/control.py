@@ -102,6 +102,10 @@ class Control:
         """The same by `planned_w`: what to show and to plan by, since a take-over alone exceeds nothing."""
         return self._sums(self.planned_w(now_s), managed, hard_w, estimates, {})
 
+    def passed(self, now_s: float) -> None:
+        """Time passed in a scope without boards: the lead runs on, or out, as it would with orders."""
+        self.lead = leader.passed(self.lead, self.leases, now_s)
+
     def orders(self, now_s: float, wanted: Wanted, hard_w: Floats, estimates: Estimates) -> Orders:
         """What leaves now; empty while we do not lead. Publish it at once, or not at all."""
         self.lead = leader.passed(self.lead, self.leases, now_s)
