@@ -13,6 +13,9 @@ export COMPOSE_PROJECT_NAME=${EASYRIDER_PROJECT:-easyrider}
 profiles=()
 for profile in ${EASYRIDER_PROFILES-twin}; do profiles+=(--profile "$profile"); done
 
+log=$(mktemp) # what Compose and the engine say
+trap 'rm -f "$log"' EXIT
+
 say() { echo "easyrider: $*" >&2; }
 no() { say "$*"; exit 1; }
 
@@ -32,9 +35,15 @@ write_site() {
   cat deploy/compose/twin/meters.yaml >"$EASYRIDER_SITE/infra-bridge/meters.yaml"
 }
 
+# The newest line that tells of a refusal, else the newest.
+last_words() {
+  docker logs --tail 50 "$1" >"$log" 2>&1 || true
+  grep -E 'refused|cannot be read' "$log" | tail -n 1 | grep . || tail -n 1 "$log"
+}
+
 # What an engine says in many words, in one line of ours; else its own last words.
 explain() {
-  local log=$1 unwell
+  local how unwell
   if grep -q -E 'port is already allocated|address already in use' "$log"; then
     no "a port is taken: $(grep -o -E '[0-9.]+:[0-9]+( failed)?: (port is|bind: address) already.*' "$log" | tail -n 1); another one: EASYRIDER_NATS_PORT=14222 make up"
   elif grep -q 'could not select device driver' "$log"; then
@@ -42,18 +51,19 @@ explain() {
   elif grep -q -E 'env file .* not found|bind source path does not exist' "$log"; then
     no "a secret is missing: $(grep -o -E '(env file |path does not exist: ).*' "$log" | tail -n 1); easyrider init $EASYRIDER_SITE --add writes what is missing"
   fi
-  unwell=$("${compose[@]}" "${profiles[@]}" ps -a 2>/dev/null | grep -E 'Exit|Restarting|unhealthy' | grep -v -E 'Exited? \(?0\)?' | head -n 1 | cut -d' ' -f1 || true)
-  [ -z "$unwell" ] || no "$unwell is not well: $(docker logs --tail 1 "$unwell" 2>&1)"
+  # of several that are not well, first who cannot start, then who waits for it
+  for how in Restarting 'Exit(ed)? \(?[1-9]' unhealthy; do
+    unwell=$("${compose[@]}" "${profiles[@]}" ps -a 2>/dev/null | grep -E "$how" | head -n 1 | cut -d' ' -f1 || true)
+    [ -z "$unwell" ] || break
+  done
+  [ -z "$unwell" ] || no "$unwell is not well: $(last_words "$unwell")"
   no "$(grep -v '^ *$' "$log" | tail -n 1)"
 }
 
 up() {
-  local log
   write_site
-  log=$(mktemp)
   say "building and starting; the first time takes some minutes"
-  "${compose[@]}" "${profiles[@]}" up -d --build ${waits[@]+"${waits[@]}"} >"$log" 2>&1 || explain "$log"
-  rm -f "$log"
+  "${compose[@]}" "${profiles[@]}" up -d --build ${waits[@]+"${waits[@]}"} >"$log" 2>&1 || explain
   say "up. The bus is at tls://${EASYRIDER_BIND:-127.0.0.1}:${EASYRIDER_NATS_PORT:-4222}; logs: ${compose[*]} -p $COMPOSE_PROJECT_NAME logs -f policy"
 }
 

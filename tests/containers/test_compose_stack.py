@@ -1,0 +1,149 @@
+"""compose.yaml with two simulated nodes: it limits, it survives what is killed and frozen, it leaves nothing behind.
+
+The tests of this file share one stack and are read from top to bottom: a day in its life.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from compose_stack import NODES, ComposeStack, own_stack, until
+
+from easyrider import subjects
+from easyrider.bus import Bus, BusDown
+from easyrider.messages import LimitAck
+from easyrider.tls import TlsFiles
+
+pytestmark = [pytest.mark.containers, pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(900)]
+
+RATING_W, FALLBACK_W = 700.0, 200.0
+GUARDIANS = tuple(f"guardian-{node}" for node in NODES)
+SERVICES = (
+    "nats", "redis", "policy", "forecaster", "infra-bridge", "twin", *GUARDIANS,
+    *(f"{name}-{node}" for name in ("telemetry", "actuator") for node in NODES),
+)  # fmt: skip
+SYS_ADMIN = 1 << 21
+DEAD_MAN_S, GRANT_AGE_S = 10.0, 2.0
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComposeStack]:
+    with own_stack(tmp_path_factory.mktemp("containers"), "day") as stack:
+        up = stack.run("up")
+        assert up.returncode == 0, up.stderr
+        yield stack
+
+
+def _capabilities(stack: ComposeStack, service: str) -> int:
+    """What the first process of a container may do, as the kernel says."""
+    status = Path(f"/proc/{stack.pid(service)}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff")), 16)
+
+
+def test_every_service_comes_up_and_is_well(stack: ComposeStack) -> None:
+    until(lambda: all(stack.is_well(name) for name in SERVICES), 60, "every container healthy")
+
+
+def test_the_guardian_alone_has_a_privilege_and_it_is_one_and_it_has_no_network(stack: ComposeStack) -> None:
+    for name in SERVICES:
+        host = stack.container(name)["HostConfig"]
+        guards = name in GUARDIANS
+        assert host["ReadonlyRootfs"], name
+        assert not host["Privileged"], name
+        assert "no-new-privileges:true" in host["SecurityOpt"], name
+        assert _capabilities(stack, name) == (SYS_ADMIN if guards else 0), name
+        assert (stack.container(name)["Config"]["User"].split(":")[0] == "0") == guards, name
+        assert (host["NetworkMode"] == "none") == guards, name
+
+
+def test_limits_are_applied_on_the_boards_and_the_ack_is_on_the_bus(stack: ComposeStack) -> None:
+    seen = until(
+        lambda: [w for boards in stack.limits_w().values() for w in boards if w < RATING_W],
+        60,
+        "a limit below the rating on some board",
+    )
+    assert all(w >= FALLBACK_W for w in seen)
+
+    ack = asyncio.run(_next_ack(stack))
+
+    assert ack.accepted
+    assert ack.node in NODES
+
+
+def _watcher(stack: ComposeStack, **files: Path | None) -> dict[str, object]:
+    folder = stack.site / "dashboard"
+    shown = {"ca": folder / "ca.pem", "certificate": folder / "certificate.pem", "key": folder / "key.pem"}
+    return {"name": "dashboard", "seed_file": folder / "dashboard.nk", "tls": TlsFiles(**(shown | files))}
+
+
+async def _next_ack(stack: ComposeStack) -> LimitAck:
+    heard: asyncio.Queue[LimitAck] = asyncio.Queue()
+    url = f"tls://127.0.0.1:{stack.port}"
+    async with Bus.connect(url, wait_s=20.0, **_watcher(stack)) as bus:  # type: ignore[arg-type]
+        await bus.subscribe(
+            subjects.acks_in("local"), (LimitAck,), lambda ack, _arrival: heard.put_nowait(ack)
+        )
+        return await asyncio.wait_for(heard.get(), 20.0)
+
+
+async def test_the_published_bus_lets_nobody_in_without_a_certificate_of_the_site(
+    stack: ComposeStack,
+) -> None:
+    alone = _watcher(stack, certificate=None, key=None)
+
+    with pytest.raises(BusDown):
+        async with Bus.connect(f"tls://127.0.0.1:{stack.port}", wait_s=5.0, **alone):  # type: ignore[arg-type]
+            pass
+
+
+@pytest.mark.parametrize("service", ["guardian-node-1", "actuator-node-2", "policy"])
+def test_a_container_that_is_killed_comes_back_and_no_limit_is_given_up(
+    stack: ComposeStack, service: str
+) -> None:
+    before = {node: len(stack.writes(node)) for node in NODES}
+
+    killed = stack.kill(service)
+    began_s = time.monotonic()
+    until(lambda: stack.pid(service) not in (0, killed), 15, f"{service} started again")
+    until(lambda: stack.is_well(service), 60, f"{service} healthy again")
+    back_s = time.monotonic() - began_s
+
+    causes = {write["cause"] for node in NODES for write in stack.writes(node)[before[node] :]}
+    # a machine so busy that a start takes longer than the dead-man waits sees it act, and never sees more than that
+    assert causes <= ({"command"} if back_s < DEAD_MAN_S - GRANT_AGE_S else {"command", "dead_man_1"})
+
+
+def test_a_frozen_coordinator_leaves_every_board_at_its_fallback_and_takes_over_again(
+    stack: ComposeStack,
+) -> None:
+    before = {node: len(stack.writes(node)) for node in NODES}
+
+    stack.compose("pause", "policy")
+    try:
+        until(
+            lambda: all(w == FALLBACK_W for boards in stack.limits_w().values() for w in boards),
+            30,
+            "every board at min(present, fallback) without a grant",
+        )
+        causes = {write["cause"] for node in NODES for write in stack.writes(node)[before[node] :]}
+        assert causes & {"dead_man_1", "dead_man_2"}
+    finally:
+        stack.compose("unpause", "policy")
+
+    until(
+        lambda: [w for boards in stack.limits_w().values() for w in boards if w > FALLBACK_W],
+        120,
+        "the coordinator raises again",
+    )
+    until(lambda: stack.is_well("policy"), 60, "policy healthy again")
+
+
+def test_down_leaves_neither_container_nor_network_nor_volume(stack: ComposeStack) -> None:
+    assert stack.left_over()
+
+    down = stack.run("down")
+
+    assert down.returncode == 0, down.stderr
+    assert stack.left_over() == []
