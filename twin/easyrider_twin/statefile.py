@@ -59,6 +59,8 @@ GPU = np.dtype(
             # what was asked of the board, written by the library
             "requested_mw", "enforced_mw", "limit_seq", "limit_stamp_ns", "persistence",
             "locked_min_mhz", "locked_max_mhz",
+            # compute processes on the board, written by whoever plays them
+            "process_pids",
         ],
         "formats": [
             "S48", "S64", "S32", "<u4", "<u4", "<u4", "<u4", "<u4",
@@ -67,6 +69,7 @@ GPU = np.dtype(
             "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u4",
             "<u4", "<u4", "<u4", "<u4", "<u4", "<u4",
             "<u4", "<u4", "<u8", "<u8", "<u4", "<u4", "<u4",
+            "(16,)<u4",
         ],
         "offsets": [
             0, 48, 112, 144, 148, 152, 156, 160,
@@ -75,6 +78,7 @@ GPU = np.dtype(
             228, 232, 236, 240, 248, 256, 264,
             288, 292, 296, 300, 304, 308,
             320, 324, 328, 336, 344, 348, 352,
+            440,
         ],
         "itemsize": GPU_SIZE,
     }
@@ -89,6 +93,7 @@ GPU = np.dtype(
 `write_fault`: 0 none, 1 the setter succeeds and changes nothing, 2 it succeeds and enforces the maximum,
 3 it answers UNKNOWN and changes nothing, 4 it answers UNKNOWN and has changed the limit.
 An XID is raised by writing `xid_code`, then adding 1 to `xid_seq`.
+`process_pids` are the compute processes that NVML lists for the board; 0 is a free place.
 The limit in force is `enforced_limits_mw`; 0 in `requested_mw` or `enforced_mw` means never set: the default.
 `*_stamp_us` are the Unix microseconds of the reading's last refresh."""
 

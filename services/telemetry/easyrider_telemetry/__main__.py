@@ -10,12 +10,14 @@ from easyrider import service
 from easyrider.bus import Bus
 from easyrider.devices.library import Library
 from easyrider.life import Life
+from easyrider_telemetry.adapters.both_jobs import BothJobs
+from easyrider_telemetry.adapters.docker_jobs import DockerJobs
 from easyrider_telemetry.adapters.driver import Driver
 from easyrider_telemetry.adapters.jobs_file import JobsFile
 from easyrider_telemetry.adapters.phase_socket import PhaseSocket
 from easyrider_telemetry.adapters.sampler import Sampler
 from easyrider_telemetry.config import PREFIX, Config
-from easyrider_telemetry.core.job_watch import JobWatch
+from easyrider_telemetry.core.job_watch import JobSource, JobWatch
 from easyrider_telemetry.handlers import Desk
 
 STALE_AFTER_S = 3.0
@@ -48,14 +50,30 @@ async def start(config: Config, life: Life) -> None:
         life.on_stop(sampler.stop)
         life.on_stop(driver.stop)
         driver.start()
-        if config.jobs_file is not None:
-            source, watch = JobsFile(config.jobs_file), JobWatch(config.region, config.node, boot_id)
+        if (source := _jobs(config, life, desk)) is not None:
+            watch = JobWatch(config.region, config.node, boot_id)
             life.spawn("jobs", _repeat(lambda: desk.on_jobs(watch, source)))
         if config.phase_socket is not None:
             phases = PhaseSocket(config.phase_socket, config.region, config.node, boot_id)
             loop.add_reader(phases.fileno(), phases.take, lambda data: desk.on_phase(data, phases))
             life.on_stop(lambda: _close(loop, phases))
         await life.until_stopped()
+
+
+def _jobs(config: Config, life: Life, desk: Desk) -> JobSource | None:
+    """Where jobs come from: a file, containers, or both, the file going first."""
+    file = None if config.jobs_file is None else JobsFile(config.jobs_file)
+    if config.jobs_docker is None:
+        return file
+    containers = DockerJobs(
+        config.jobs_docker,
+        lambda: list(desk.roster.uuids),
+        prefix=config.docker_labels,
+        every_s=config.docker_every_s,
+    )
+    containers.start()
+    life.on_stop(containers.stop)
+    return containers if file is None else BothJobs(file, containers)
 
 
 def _close(loop: asyncio.AbstractEventLoop, phases: PhaseSocket) -> None:

@@ -11,6 +11,11 @@ from easyrider.connection_settings import BusSettings
 PREFIX = "EASYRIDER_TELEMETRY_"
 
 
+def _engine(address: str) -> None:
+    if not address.startswith(("unix:///", "tcp://", "http://", "https://")):
+        raise ValueError(f"is {address!r}, no address of an engine: unix:///PATH or tcp://HOST:PORT")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config(BusSettings):
     """Everything that telemetry reads once at start."""
@@ -24,6 +29,13 @@ class Config(BusSettings):
     frame_s: float = setting(0.1, ge=0.1, le=1, help="time between frames")
     library: Path | None = setting(None, help="the NVML library, where the linker does not find it")
     jobs_file: Path | None = setting(None, help="JSON list of this node's jobs, replaced by rename")
+    jobs_docker: str | None = setting(
+        None, help="Docker engine whose containers are jobs, unix:///var/run/docker.sock", fit=_engine
+    )
+    docker_labels: str = setting(
+        "easyrider.", help="what the labels job, tenant, priority, queue and type begin with"
+    )
+    docker_every_s: float = setting(10.0, ge=2, le=300, help="time between looks at processes and containers")
     phase_socket: Path | None = setting(
         None, help="unix datagram socket that takes phase marks", fit=setting_checks.folder_for_socket
     )

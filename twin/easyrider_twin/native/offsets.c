@@ -20,7 +20,7 @@ static const struct place places[] = {
     G(energy_mj), G(energy_stamp_us), G(temperature_c), G(util_gpu_pct), G(util_mem_pct), G(sm_mhz), G(mem_mhz),
     G(event_reasons), G(memory_used), G(out_of_band_mw), G(fault_code), G(fault_delay_us), G(blank_mask), G(xid_seq),
     G(xid_code), G(write_fault), G(requested_mw), G(enforced_mw), G(limit_seq), G(limit_stamp_ns), G(persistence),
-    G(locked_min_mhz), G(locked_max_mhz),
+    G(locked_min_mhz), G(locked_max_mhz), G(process_pids),
     R(stamp_ns), R(gpu), R(requested_mw), R(enforced_mw), R(pid), R(seq), R(answer),
 };
 

@@ -9,7 +9,7 @@
 
 #include "abi.h"
 
-enum { HEADER_SIZE = 4096, GPU_SIZE = 512, RING_ENTRY_SIZE = 40, STATE_VERSION = 1, MIG_SLOTS = 7 };
+enum { HEADER_SIZE = 4096, GPU_SIZE = 512, RING_ENTRY_SIZE = 40, STATE_VERSION = 1, MIG_SLOTS = 7, PROCESS_SLOTS = 16 };
 
 struct header {
     char magic[8];
@@ -48,7 +48,8 @@ struct gpu {
     uint32_t persistence, locked_min_mhz, locked_max_mhz, pad_356;
     char pad_360[24];
     char mig_handle[MIG_SLOTS][8]; /* addresses only: the handle of slice k is the address of entry k */
-    char pad_440[GPU_SIZE - 440];
+    uint32_t process_pids[PROCESS_SLOTS]; /* 0: free */
+    char pad_504[GPU_SIZE - 504];
 };
 
 struct ring_entry {
@@ -71,6 +72,7 @@ _Static_assert(offsetof(struct gpu, event_reasons) == 248, "event_reasons");
 _Static_assert(offsetof(struct gpu, fault_code) == 288, "fault_code");
 _Static_assert(offsetof(struct gpu, requested_mw) == 320, "requested_mw, aligned to 8 for one store of both limits");
 _Static_assert(offsetof(struct gpu, mig_handle) == 384, "mig_handle");
+_Static_assert(offsetof(struct gpu, process_pids) == 440, "process_pids");
 _Static_assert(offsetof(struct ring_entry, seq) == 24, "seq");
 
 enum { CAN_SET_LIMIT = 1, HAS_ENERGY = 2, HAS_INSTANT = 4, HAS_AVERAGE = 8, MIG_ENABLED = 16 };
