@@ -1,7 +1,10 @@
 """Watts of a waiting job are lent, and given back at once."""
 
+import numpy as np
 import pytest
 from small_world import MIN_W, World, load, site
+
+from easyrider_policy.core.stalls import Belief, Stalls
 
 A, B, C, D = range(0, 8), range(8, 16), range(16, 24), range(24, 32)
 
@@ -85,3 +88,34 @@ def test_a_job_that_sets_itself_up_takes_no_watts_of_others():
 
     assert world.reason("late") == "stalled"
     assert [world.limit(name) for name in "abc"] == before
+
+
+def low_for(rows: list[list[float]], seconds: float) -> Stalls:
+    """One job of 600 W at full load that draws 100 W; `rows`: how its samples fall into columns, over and over."""
+    stalls = Stalls(np.zeros(1, dtype=np.bool_))
+    belief = Belief(np.array([600.0]), np.array([500.0]))
+    for step in range(round(seconds / (0.1 * len(rows)))):
+        for place, row in enumerate(rows):
+            sample_w = np.array(row)[:, None]
+            now_s = 0.1 * (step * len(rows) + place)
+            stalls.add(now_s, sample_w, sample_w[-1], np.array([480.0]), belief, 0.1)
+    return stalls
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([[100.0]], id="one in each column"),
+        pytest.param([[np.nan], [100.0, 100.0]], id="none, then two at once"),
+        pytest.param([[np.nan, 100.0]], id="one, beside a node that had two"),
+    ],
+)
+def test_a_job_stalls_however_its_samples_fall_into_columns(rows: list[list[float]]) -> None:
+    assert low_for(rows, 4.5).stalled.all()
+    assert not low_for(rows, 3.5).stalled.any()
+
+
+def test_a_gap_ends_a_stalls_counting() -> None:
+    rows = [[100.0]] * 30 + [[np.nan]] * 6
+
+    assert not low_for(rows, 20.0).stalled.any()

@@ -244,7 +244,7 @@ def _carry_jobs(old: Observation, new: Observation, a: Ints, b: Ints) -> None:
             ("known", "peak_w", "high_w", "free_top_w", "hiding_w", "counts", "hid", "level_w", "held"),
         ),
         ("busy", ("ring", "off", "share", "classes")),
-        ("stalls", ("stalled", "low_s", "woke_s")),
+        ("stalls", ("stalled", "low_s", "missing_s", "woke_s")),
         ("duty", ("seconds", "ratios", "age_s", "duty")),
     ):
         for name in names:

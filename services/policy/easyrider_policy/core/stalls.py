@@ -20,6 +20,9 @@ AWAKE_SHARE: Final = 0.55
 BELOW_LIMIT: Final = 0.9
 AFTER_S: Final = 4.0
 CAP_PER_DRAW: Final = 1.25
+GAP_S: Final = 0.5
+"""So long may nothing come of a job: nodes speak on their own beat, and two samples in one column leave none for the
+next. What lasts longer is a gap, and a gap ends a stall's counting."""
 _LONG_AGO: Final = -1e9
 
 
@@ -37,6 +40,7 @@ class Stalls:
         jobs = len(starting)
         self.stalled = starting.copy()
         self.low_s = np.zeros(jobs)
+        self.missing_s = np.zeros(jobs)
         self.woke_s = np.full(jobs, _LONG_AGO)
 
     def add(
@@ -48,11 +52,14 @@ class Stalls:
         """
         # A job held far below its peak draws little too, but all that it may.
         below_w = np.minimum(LOW_SHARE * belief.peak_w, BELOW_LIMIT * belief.limit_w)
-        low = (sample_w < below_w).all(axis=0) & (highest_w < below_w)
-        span = len(sample_w) * step_s
-        # A missing sample is not low: comparison with NaN is false, so a gap ends a stall's counting.
-        self.low_s = np.where(low, self.low_s + span, 0.0)
-        awake = self.stalled & ((highest_w > near_w) | (sample_w[-1] > AWAKE_SHARE * belief.peak_w))
+        heard = np.isfinite(sample_w)
+        high = (heard & (sample_w >= below_w)).any(axis=0) | (highest_w >= below_w)
+        heard_s = heard.sum(axis=0) * step_s
+        self.missing_s = np.where(heard_s > 0, 0.0, self.missing_s + len(sample_w) * step_s)
+        low = ~high & (self.missing_s <= GAP_S)
+        self.low_s = np.where(low, self.low_s + heard_s, 0.0)
+        newest_w = np.fmax.reduce(sample_w, axis=0)
+        awake = self.stalled & ((highest_w > near_w) | (newest_w > AWAKE_SHARE * belief.peak_w))
         self.stalled = (self.stalled | (self.low_s >= AFTER_S - 1e-9)) & ~awake
         woken = np.flatnonzero(awake)
         self.woke_s[woken] = now_s
