@@ -11,10 +11,12 @@ import typer
 from rich.console import Console
 
 from easyrider.errors import EasyRiderError
+from easyrider_cli.red_button import buttons
 from easyrider_cli.init_options import init
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 twin_app = typer.Typer(no_args_is_help=True, help="The simulated hardware.")
+app.add_typer(buttons)
 app.add_typer(twin_app, name="twin")
 app.command()(init)
 console = Console(stderr=True)
@@ -130,19 +132,6 @@ def check(file: Annotated[Path, typer.Argument(help="rules document, YAML or JSO
     from easyrider_cli.check_command import check as checked
 
     raise typer.Exit(checked(file, console))
-
-
-@app.command()
-def restore(
-    run: StackRun = None,
-    socket: Annotated[Path | None, typer.Option(help="one guardian's socket instead")] = None,
-    now: Annotated[bool, typer.Option("--now", help="do not ask the coordinator to make room first")] = False,
-) -> None:
-    """Give nodes back the limits they were found with; the coordinator makes room first."""
-    from easyrider_cli.restore_command import restore as restored
-    from easyrider_cli.rundir import default_root
-
-    raise typer.Exit(restored(run=run or default_root(), socket=socket, now=now, console=console))
 
 
 @twin_app.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -1,5 +1,7 @@
 """`easyrider restore`: nodes give back the limits they were found with."""
 
+import json
+import sys
 import time
 from pathlib import Path
 
@@ -30,7 +32,7 @@ class NoGuardian(EasyRiderError):
         )
 
 
-def restore(*, run: Path, socket: Path | None, now: bool, console: Console) -> int:
+def restore(*, run: Path, socket: Path | None, now: bool, console: Console, as_json: bool = False) -> int:
     """Exit code: 0 when every node is restored, 1 when one is not. Raises `NoGuardian`, `LinkBroken`.
 
     By default leave is asked for, and the coordinator makes room first. `now` does not ask: the sums of the
@@ -40,6 +42,10 @@ def restore(*, run: Path, socket: Path | None, now: bool, console: Console) -> i
     if not places:
         raise NoGuardian(run)
     said = [_restored(place, now) for place in places]
+    if as_json:
+        nodes = [{"said": line, "restored": done} for line, done in said]
+        sys.stdout.write(json.dumps({"nodes": nodes, "done": all(done for _, done in said)}) + "\n")
+        return 0 if all(done for _, done in said) else 1
     for line, _done in said:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if any(": restored, " in line for line, _done in said):

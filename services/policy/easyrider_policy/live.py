@@ -57,7 +57,9 @@ class LiveBoard(msgspec.Struct, frozen=True):
     requested_w: W  # as it was read back
     enforced_w: W
     fallback_w: W
+    baseline_w: W  # found before the first write
     counted_w: W
+    overshoot: float  # the most it draws per watt of limit, as learned
     min_w: W
     max_w: W
     settable: bool

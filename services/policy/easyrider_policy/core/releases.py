@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from easyrider_policy.core.control import Control
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.fleet import Bools, Floats
+from easyrider_policy.core.foretold import lacking_w
 from easyrider_policy.core.leaving import Request
 
 SLACK_W = 1e-6
@@ -38,17 +39,12 @@ def partings(now_s: float, control: Control, sums: Sums, managed: Bools) -> tupl
     if not leavings.waiting:
         return ()
     counted_w = ledger.counted_w(now_s)
-    needs_w = leavings.needs_w(now_s, ledger, counted_w)
-    leaves = np.zeros(len(fleet.gpus), dtype=np.bool_)
+    leaving_w = np.full(len(fleet.gpus), np.nan)
     for request in leavings.waiting.values():
-        leaves[request.rows] = True
+        leaving_w[request.rows] = request.baseline_w
     able = (control.commands.based & ~leavings.away())[fleet.gpu_node] & ~ledger.stuck
-    lowerable = managed & able & ~leaves
-    # A board that is lowered as far as it goes still counts its fallback.
-    back_w = np.clip(fleet.fallback_w[fleet.gpu_node], fleet.min_w, fleet.max_w)
-    least_w = np.where(lowerable, np.minimum(counted_w, back_w * ledger.overshoot), counted_w)
-    short_w = needs_w - sums.room_w
-    vain_w = short_w - fleet.slope_w(counted_w - least_w)
+    short_w = leavings.needs_w(now_s, ledger, counted_w) - sums.room_w
+    vain_w = lacking_w(fleet, counted_w, ledger.overshoot, leaving_w, managed & able, sums.room_w)
     quiet = ledger.roll.quiet(now_s)
     found = []
     for node, request in sorted(leavings.waiting.items()):
@@ -61,8 +57,10 @@ def partings(now_s: float, control: Control, sums: Sums, managed: Bools) -> tupl
                 baseline_w=float(request.baseline_w.sum()),
                 for_s=max(0.0, now_s - request.asked_s),
                 missing_w=dict(_above_0(fleet.domains, above, short_w)),
-                forbidden_w=dict(_above_0(fleet.domains, above, vain_w)),
-                why=_why(control, sums, node, request, (short_w, vain_w), bool(quiet[node])),
+                forbidden_w={
+                    name: vain_w[name] for row in above.tolist() if (name := fleet.domains[row]) in vain_w
+                },
+                why=_why(control, sums, node, request, short_w, vain_w, bool(quiet[node])),
             )
         )
     return tuple(found)
@@ -75,7 +73,13 @@ def _above_0(names: tuple[str, ...], rows: NDArray[np.int64], watts: Floats) -> 
 
 
 def _why(
-    control: Control, sums: Sums, node: int, request: Request, watts: tuple[Floats, Floats], quiet: bool
+    control: Control,
+    sums: Sums,
+    node: int,
+    request: Request,
+    short_w: Floats,
+    vain_w: Mapping[str, float],
+    quiet: bool,
 ) -> str:
     fleet = control.fleet
     held = [row for row in request.rows.tolist() if control.holds.boards[row]]
@@ -83,10 +87,9 @@ def _why(
         return control.holds.why(held[0])
     if quiet:
         return f"silent:{fleet.nodes[node]}"
-    short_w, vain_w = watts
     above = fleet.ancestors(node).tolist()
     for row in above:
-        if vain_w[row] > SLACK_W:
+        if fleet.domains[row] in vain_w:
             return f"forbidden:{fleet.domains[row]}"
     for row in above:
         if row in sums.blocked:

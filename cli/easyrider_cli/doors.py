@@ -1,0 +1,63 @@
+"""Where an operator's word goes: the admin API, or bus and store of the stack on this machine. Both doors alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from easyrider.errors import EasyRiderError
+from easyrider.tree import HoldRule, Rules
+
+Scope = Mapping[str, tuple[str, ...]]
+"""A selector: keys AND, values OR; empty is everything."""
+
+
+class Refused(EasyRiderError):
+    """It was understood and not done; what was in force stays."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"refused: {why}")
+
+
+class NoAnswer(EasyRiderError):
+    """Nobody who could do it answered."""
+
+    def __init__(self, place: str, why: str) -> None:
+        self.place, self.why = place, why
+        super().__init__(
+            f"{place} does not answer ({why}); limits in force stay as they are. On a node its guardian can be told "
+            "alone: `easyrider hold --socket PATH`"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What became of an edit of the rules."""
+
+    version: int
+    in_force: bool
+    why: str = ""  # where it is saved and not in force yet
+
+
+class Door(Protocol):
+    """Raises `Refused` and `NoAnswer`."""
+
+    def rules(self) -> Rules:
+        """The newest rules."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """What the leader knows now: `easyrider_policy.live.LiveState`."""
+        ...
+
+    def hold(self, hold: HoldRule) -> Done:
+        """Put a hold into the rules."""
+        ...
+
+    def clear(self, hold_id: str) -> Done:
+        """Take one away."""
+        ...
+
+    def release(self, scope: Scope, reason: str) -> Done:
+        """Put a scope into `observe`."""
+        ...

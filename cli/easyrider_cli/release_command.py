@@ -1,0 +1,191 @@
+"""`easyrider release`: a controlled way back to what boards were found with, within every limit, or a refusal."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from easyrider.scopes import part_of
+from easyrider.tree import SELECTOR_KEYS, Rules
+from easyrider_cli.doors import Door, Refused, Scope
+from easyrider_policy.core.fleet import Board, build
+from easyrider_policy.core.foretold import lacking_w
+from easyrider_policy.core.modes import Labels, managed, modes
+from easyrider_policy_api.core.releasing import released
+
+_LOOK_S = 0.5
+
+
+@dataclass(slots=True)
+class Released:
+    """What came of it. `forbidden_w`: wall watts that each domain would lack; `waiting`: nodes and what for."""
+
+    done: bool
+    gpus: int
+    nodes: list[str]
+    version: int | None = None
+    forbidden_w: dict[str, float] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    why: str = ""
+
+
+def scope_of(words: Sequence[str], nodes: Sequence[str]) -> Scope:
+    """The selector of `key=value[,value]` words, or of `all`. Raises `Refused` for what is none."""
+    scope: dict[str, tuple[str, ...]] = {"node": tuple(nodes)} if nodes else {}
+    if not scope and list(words) == ["all"]:
+        return {}
+    for word in words:
+        key, sign, values = word.partition("=")
+        if not sign or key not in SELECTOR_KEYS or not all(values.split(",")):
+            raise Refused(
+                f"{word!r} is no scope: node=n1, rack=pdu-1 or another of {', '.join(SELECTOR_KEYS)}; or all"
+            )
+        scope[key] = (*scope.get(key, ()), *values.split(","))
+    if not scope:
+        raise Refused("release what? A scope like node=n1 or rack=pdu-1, or all")
+    return scope
+
+
+def release(
+    door: Door,
+    scope: Scope,
+    reason: str,
+    wait_s: float,
+    say: Callable[[str], None],
+    region: str | None = None,
+) -> Released:
+    """Foretell, edit, watch. Nothing is changed where the sums forbid it, or a hold stops it."""
+    rules, state = door.rules(), door.state()
+    foretold = _foretold(rules, released(rules, scope, reason, ""), state, region or str(state["region"]))
+    if not foretold.gpus:
+        foretold.done, foretold.why = True, "no GPU of this scope is limited"
+        return foretold
+    if foretold.forbidden_w or foretold.why:
+        return foretold
+    say(f"{foretold.gpus} GPUs on {', '.join(foretold.nodes)}: the sums allow it; others make room first")
+    done = door.release(scope, reason)
+    foretold.version = done.version
+    if not done.in_force:
+        foretold.why = f"saved as version {done.version}, and not in force yet: {done.why}"
+        return foretold
+    return _watched(door, foretold, wait_s, say)
+
+
+def show(found: Released, as_json: bool, console: Console) -> int:
+    """Exit code: 0 where everything is as it was found, 1 where it is not."""
+    if as_json:
+        told = {name: getattr(found, name) for name in found.__slots__}
+        sys.stdout.write(json.dumps(told) + "\n")
+    else:
+        console.print(_sentence(found), highlight=False, markup=False, soft_wrap=True)
+    return 0 if found.done else 1
+
+
+def _foretold(before: Rules, after: Rules, state: dict[str, Any], region: str) -> Released:
+    rows = state["boards"]
+    if state["left_out"]["boards"]:
+        raise Refused(
+            f"{state['left_out']['boards']} GPUs fit no answer, so what a release comes to cannot be foretold; "
+            "put the mode of the scope to observe instead, and watch `releases` of the state"
+        )
+    part = part_of(before, region)
+    boards = [
+        Board(
+            uuid=row["uuid"],
+            node=row["node"],
+            min_w=row["min_w"],
+            max_w=row["max_w"],
+            settable=row["settable"],
+        )
+        for row in rows
+    ]
+    fleet, known = build(part, boards), {row["uuid"]: row for row in rows}
+    labels = [
+        Labels(
+            job=job["job"],
+            tenant=job["tenant"],
+            queue=job["queue"],
+            gpus=[fleet.gpu_index[gpu] for gpu in job["gpus"] if gpu in fleet.gpu_index],
+        )
+        for job in state["jobs"]
+    ]
+    held = np.array([known[uuid]["controlled"] for uuid in fleet.gpus], dtype=np.bool_)
+    ours = managed(modes(before.modes, fleet, labels))
+    leaves = held & ours & ~managed(modes(after.modes, fleet, labels))
+    nodes = [fleet.nodes[row] for row in np.unique(fleet.gpu_node[leaves]).tolist()]
+    found = Released(done=False, gpus=int(leaves.sum()), nodes=nodes)
+    if under := _holds(fleet.node_ancestors[fleet.gpu_node[leaves]], fleet.domains, state, nodes):
+        found.why = f"a hold stops every raise there ({', '.join(under)}): clear it first"
+        return found
+    counted_w = np.array([known[uuid]["counted_w"] for uuid in fleet.gpus], dtype=np.float64)
+    baseline_w = np.array([_watts(known[uuid]["baseline_w"]) for uuid in fleet.gpus], dtype=np.float64)
+    # Where nobody knows what was found, it may have been the most.
+    leaving_w = np.where(leaves, np.where(np.isnan(baseline_w), fleet.max_w, baseline_w), np.nan)
+    overshoot = np.array([known[uuid]["overshoot"] for uuid in fleet.gpus], dtype=np.float64)
+    room = {row["domain"]: row["room_w"] for row in state["domains"]}
+    room_w = np.array([_watts(room.get(name)) for name in fleet.domains], dtype=np.float64)
+    found.forbidden_w = lacking_w(
+        fleet, counted_w, overshoot, leaving_w, held & ours & fleet.settable, room_w
+    )
+    return found
+
+
+def _holds(above: Any, names: tuple[str, ...], state: dict[str, Any], nodes: list[str]) -> list[str]:
+    """Ids of holds above these boards, and nodes of theirs whose guardian holds."""
+    held = {row["domain"]: row["held"] for row in state["domains"]}
+    rows = {int(row) for row in np.asarray(above).ravel() if row >= 0}
+    on_nodes = {
+        f"the guardian of {row['node']}" for row in state["nodes"] if row["held"] and row["node"] in nodes
+    }
+    return sorted({hold for row in rows for hold in held.get(names[row], ())} | on_nodes)
+
+
+def _watched(door: Door, found: Released, wait_s: float, say: Callable[[str], None]) -> Released:
+    until_s, told = time.monotonic() + wait_s, ""
+    while True:
+        state = door.state()
+        mine = set(found.nodes)
+        waits = {row["node"]: row for row in state["releases"] if not row["whole"] and row["node"] in mine}
+        limited = [
+            row
+            for row in state["boards"]
+            if row["node"] in mine and row["controlled"] and row["mode"] in ("observe", "shadow")
+        ]
+        if not waits and not limited:
+            found.done, found.waiting = True, {}
+            return found
+        found.waiting = {node: _waits(row) for node, row in sorted(waits.items())}
+        lines = "; ".join(f"{node} {why}" for node, why in found.waiting.items()) or "the nodes' answers"
+        if lines != told:
+            told = lines
+            say(f"{len(limited)} of {found.gpus} GPUs still limited: {lines}")
+        if time.monotonic() >= until_s:
+            found.why = f"not done in {wait_s:.0f} s; it goes on by itself, the modes stay at observe"
+            return found
+        time.sleep(_LOOK_S)
+
+
+def _waits(row: dict[str, Any]) -> str:
+    missing = ", ".join(f"{watts:.0f} W in {domain}" for domain, watts in row["missing_w"].items())
+    return f"waits for {row['why']}" + (f", missing {missing}" if missing else "")
+
+
+def _watts(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _sentence(found: Released) -> str:
+    if found.forbidden_w:
+        lacks = ", ".join(f"{domain} lacks {watts:.0f} W" for domain, watts in found.forbidden_w.items())
+        return (
+            f"refused, nothing was changed: with every other GPU at its least the sums still forbid what "
+            f"{', '.join(found.nodes)} had before ({lacks})"
+        )
+    if found.done:
+        return found.why or f"released: {found.gpus} GPUs on {', '.join(found.nodes)} are as they were found"
+    return f"not released: {found.why}"
