@@ -44,6 +44,7 @@ bench: $(TEST) ## measure agent and planner; writes bench/out
 
 docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json, docs/openapi.json
 	$(BIN)/python -m easyrider.catalogue
+	$(BIN)/python -m easyrider.access_tables
 	$(BIN)/python -m easyrider_policy_api.describe
 
 lock: ## resolve requirements anew (needs uv); versions and hashes only, no index

@@ -154,6 +154,11 @@ def settled(site: Site) -> dict[str, list[float]]:
     return held
 
 
+def lost_since(site: Site, name: str) -> bool:
+    """Whether a service ever told that its connection was cut."""
+    return "connection lost" in site.folder.log(name).read_text()
+
+
 def test_certificates_are_renewed_without_a_dead_man_trip_and_no_limit_moves(encrypted: Encrypted) -> None:
     site, installed = encrypted.site, encrypted.installed
     held, before, writes = settled(site), shown_by_the_bus(installed), site.writes()
@@ -166,6 +171,7 @@ def test_certificates_are_renewed_without_a_dead_man_trip_and_no_limit_moves(enc
         # the bus reads its files again; who is connected stays so
         installed.nats._process.send_signal(signal.SIGHUP)  # type: ignore[union-attr]
         until(lambda: shown_by_the_bus(installed) != before, 5, "the new certificate")
+        assert [name for name in site.stack.services() if lost_since(site, name)] == []
         # the store is started again: its clients come with their new certificates
         installed.front.renew()
         installed.front.cut()

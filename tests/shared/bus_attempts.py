@@ -76,6 +76,7 @@ class Attempts:
         while not told.endswith(b"PONG\r\n"):
             got = self._link.recv(1 << 16)
             if not got:
+                self._link.close()
                 raise ConnectionError(told.decode(errors="replace"))
             told += got
             if told.endswith(b"PING\r\n"):

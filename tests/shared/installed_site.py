@@ -146,8 +146,9 @@ def site_installed(root: Path, **asked: Any) -> Iterator[Installed]:
     folder = write_site(root / "site", **(ports | asked))
     admin = Login("admin", folder / "admin" / "store.password")
     redis = redis_process(redis_data, acl_file=folder / "redis" / "users.acl", login=admin)
-    written = (folder / "nats" / "nats.conf").read_text()
-    nats = nats_process(root / "nats-data", port=ports["nats_port"], config=lambda _port: written)
+    # the very file, so that a signal has it read again; only the server's name is added, by which it is known
+    included = f'include "../{folder.name}/nats/nats.conf"\n'
+    nats = nats_process(root / "nats-data", port=ports["nats_port"], config=lambda _port: included)
     with contextlib.ExitStack() as open_things:
         nats.start()
         open_things.callback(nats.stop)
