@@ -37,7 +37,7 @@ def test_what_a_meter_taught_counts_for_nothing_while_it_is_silent_and_again_aft
 def test_a_meter_that_falls_silent_sends_every_vector_in_flight_anew_as_a_dropped_limit_does(monkeypatch):
     site = fleet()
     control, seen = Control(site, Leases(), "site", "r"), []
-    monkeypatch.setattr(control.commands, "compose", lambda *args: seen.append(args[-1]))
+    monkeypatch.setattr(control.commands, "compose", lambda *args: seen.append(args[6]))  # `limit_dropped`
     wanted = Wanted(
         limit_w=np.full(4, np.nan), managed=np.ones(4, dtype=np.bool_), job=np.full(4, -1, dtype=np.int64)
     )
