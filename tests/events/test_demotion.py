@@ -10,7 +10,7 @@ from wired_site import Wired, with_modes
 from easyrider import cloudevents, subjects
 from easyrider.bus_port import Arrival
 from easyrider.messages import ExitGrant, SetLimits
-from easyrider.tree import MODES
+from easyrider.tree import MODES, HoldRule
 from easyrider_policy.adapters.demotions_file import DemotionsFile
 from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.modes import Labels
@@ -108,7 +108,13 @@ async def test_a_demotion_outlives_the_coordinator_and_ends_with_newer_rules(
     again = Demotions(DemotionsFile(tmp_path).read())
 
     assert set(again.standing) == {"a"}
-    led.picture.accept(with_modes(led.picture.rules, "enforce", led.picture.rules.version + 1))
+    rules = led.picture.rules
+    held = dataclasses.replace(rules, version=rules.version + 1, holds=(HoldRule(id="h"),))
+    led.picture.accept(held)
+    await led.seconds(1)
+    assert set(led.picture.demotions.standing) == {"a"}, "a hold promotes nobody"
+    mended = dataclasses.replace(held.modes[0], reason="the board was replaced")
+    led.picture.accept(dataclasses.replace(held, version=held.version + 1, modes=(mended,)))
     await led.seconds(1)
     assert led.picture.demotions.standing == {}
     assert led.picture.managed.all()
@@ -144,6 +150,16 @@ async def test_an_unreadable_file_of_demotions_is_begun_anew(tmp_path: Path) -> 
     (tmp_path / "demotions.json").write_text("{")
 
     assert DemotionsFile(tmp_path).read() == []
+
+
+def test_what_was_kept_stands_until_rules_above_those_of_the_start() -> None:
+    before = Demotions()
+    before.xid("n1", "GPU-1", 79, 7)
+
+    again = Demotions(before.standing.values(), 9)
+
+    assert not again.lifted(9)
+    assert again.lifted(10)
 
 
 def test_what_is_kept_is_what_is_read(tmp_path: Path) -> None:

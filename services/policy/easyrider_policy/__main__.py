@@ -74,7 +74,7 @@ async def start(config: Config, life: Life) -> None:
         journal = Journal(config.state_dir)
         picture = Picture(rules, region, clocks.now_s())
         demoted = DemotionsFile(config.state_dir)
-        picture.demotions = Demotions(demoted.read())
+        picture.demotions = Demotions(demoted.read(), rules.version)
         coordinator, scribe = Coordinator(picture), Scribe(journal, clocks.boot_ns)
         news = News(command_bus, coordinator, region, scribe.note)
         loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)

@@ -6,7 +6,7 @@ hold or must not be touched. The boards leave as any board leaves: limits stay u
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -35,10 +35,16 @@ class Demoted:
 
 
 class Demotions:
-    """Who is demoted, and what speaks against whom so far."""
+    """Who is demoted, and what speaks against whom so far.
 
-    def __init__(self, standing: Iterable[Demoted] = ()) -> None:
-        self.standing: dict[str, Demoted] = {demoted.node: demoted for demoted in standing}
+    `standing`, kept from before a restart, stands until rules above `version` are in force too: what changed
+    meanwhile may have been a hold alone, and that promotes nobody.
+    """
+
+    def __init__(self, standing: Iterable[Demoted] = (), version: int = 0) -> None:
+        self.standing: dict[str, Demoted] = {
+            demoted.node: replace(demoted, version=max(demoted.version, version)) for demoted in standing
+        }
         self._drifts: dict[str, deque[float]] = {}
 
     def xid(self, node: str, gpu: str, xid: int, version: int) -> Demoted | None:
