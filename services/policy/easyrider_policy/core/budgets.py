@@ -40,8 +40,7 @@ def budgets(
     """What limits leave after everything that is not a steered job. `ours` (G,): boards of steered jobs."""
     fleet, layout = observation.layout.fleet, observation.layout
     idle = situation.steered & (layout.job_of < 0)
-    fallback_w = fleet.fallback_w[fleet.gpu_node]
-    armed_w = np.maximum(fleet.min_w, fallback_w) * observation.overshoot.counted
+    armed_w = np.maximum(fleet.min_w, fleet.gpu_fallback_w) * observation.overshoot.counted
     could_w = np.where(ours, 0.0, np.where(idle, armed_w, situation.counted_w))
     likely_w = np.where(ours, 0.0, _likely_w(observation, layout, situation.counted_w))
     held_back_w = penalty_w + (REACTIVE_SHARE if reactive else 0.0) * situation.target_w

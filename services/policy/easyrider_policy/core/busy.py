@@ -36,12 +36,16 @@ class Busy:
 
     def add(self, sample_w: Floats, hidden: Bools, peak_w: Floats) -> None:
         """Take samples (k, J), NaN where missing; hidden ones count as full draw."""
-        rows = (self.at + np.arange(len(sample_w))) % SAMPLES
-        self.at = int(rows[-1] + 1) % SAMPLES
+        count = len(sample_w)
+        begin, self.at = self.at, (self.at + count) % SAMPLES
         near = (hidden | (sample_w > NEAR_PEAK * peak_w)).any(axis=0)
-        before, self.off = self.off, np.where(near, 0, self.off + len(sample_w))
+        before, self.off = self.off, np.where(near, 0, self.off + count)
         other = self.off >= LONGEST_WAIT
-        self.ring[rows] = np.where(other, np.nan, np.where(hidden, np.inf, sample_w))
+        seen = np.where(other, np.nan, np.where(hidden, np.inf, sample_w))
+        if begin + count <= SAMPLES:
+            self.ring[begin : begin + count] = seen
+        else:
+            self.ring[(begin + np.arange(count)) % SAMPLES] = seen
         turned = np.flatnonzero(other & (before < LONGEST_WAIT))
         if len(turned):
             rows = (self.at - 1 - np.arange(int(self.off[turned].max()))) % SAMPLES

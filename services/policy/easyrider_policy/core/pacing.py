@@ -44,13 +44,17 @@ class Moves:
     held: Bools | None = None  # may not rise; falls only where a limit asks for it
 
 
+def stands(old_w: Floats, wished_w: Floats, rating_w: Floats, pacing: Pacing) -> bool:
+    """Whether no limit (J,) is to move: none is to fall, and no raise leaves the dead band."""
+    rise_w = wished_w - old_w
+    moves = (rise_w <= -1e-9) | (rise_w >= np.maximum(pacing.dead_band_share * rating_w, 1e-9))
+    return not moves.any()
+
+
 def paced(problem: Problem, moves: Moves, pacing: Pacing) -> Floats:
     """Limits (J,) per board to hold next."""
     old_w, wished_w = moves.old_w, moves.wished_w
-    if bool((np.abs(wished_w - old_w) < 1e-9).all()):
-        return old_w.copy()
-    falls = wished_w < old_w - 1e-9
-    if not falls.any() and not (wished_w - old_w >= pacing.dead_band_share * moves.rating_w).any():
+    if stands(old_w, wished_w, moves.rating_w, pacing):
         return old_w.copy()
     required = _required(problem, moves)
     lowered_w = _lowered(moves, pacing, required)

@@ -8,7 +8,7 @@ from easyrider_policy.core import curves, history, holds
 from easyrider_policy.core.budgets import budgets
 from easyrider_policy.core.ceilings import ceilings
 from easyrider_policy.core.observe import Observation
-from easyrider_policy.core.pacing import Moves, paced
+from easyrider_policy.core.pacing import Moves, paced, stands
 from easyrider_policy.core.question import ask
 from easyrider_policy.core.reasons import reasons
 from easyrider_policy.core.records import Decision, Memory, Situation
@@ -121,6 +121,8 @@ def _paced(
     # One value a job: what its lowest board holds now is what the job can use.
     old_w = np.minimum.reduceat(np.where(mine, situation.limit_w[seat], np.inf), begin)
     old_w = np.where(np.isfinite(old_w), old_w, live.limit_w)
+    if stands(old_w, live.limit_w, layout.max_w, pacing):
+        return old_w
     last_change_s = np.maximum.reduceat(np.where(mine, moved[0][seat], -1e9), begin)
     last_fall_s = np.maximum.reduceat(np.where(mine, moved[1][seat], -1e9), begin)
     now_s = situation.now_s

@@ -61,13 +61,12 @@ def ask(
     and was not read yet cannot draw more than idle boards are held at. `held` (J,): may not rise, so nothing is lent.
     """
     layout = observation.layout
-    unseen = observation.stalls.stalled & (observation.peaks.counts.sum(axis=0) == 0)
-    drawn_w = np.where(unseen, layout.min_w / CAP_PER_DRAW, observation.draw_w)
-    stalled = observation.stalls.stalled & np.isfinite(drawn_w)
-    if held is not None:
-        stalled &= ~held
+    stalled = observation.stalls.stalled if held is None else observation.stalls.stalled & ~held
     natural_w, duty = np.maximum(observation.peak_w, layout.min_w), observation.duty.duty.copy()
     if stalled.any():
+        unseen = stalled & (observation.peaks.counts.sum(axis=0) == 0)
+        drawn_w = np.where(unseen, layout.min_w / CAP_PER_DRAW, observation.draw_w)
+        stalled = stalled & np.isfinite(drawn_w)
         # Upwards in whole steps, so that a few watts of noise ask for no new plan.
         draw_w = np.where(stalled, np.ceil(drawn_w / GRAIN_W) * GRAIN_W, 1.0)
         highest_w = np.where(stalled, np.ceil(observation.highest_w / GRAIN_W) * GRAIN_W, 1.0)
@@ -76,7 +75,7 @@ def ask(
         duty = np.where(stalled, np.minimum(draw_w / natural_w, 1.0), duty)
     mine = np.zeros(0, dtype=np.bool_)
     if layout.job_count:
-        mine = jobs & (np.maximum.reduceat(ours[layout.seat].astype(np.int8), layout.job_start) > 0)
+        mine = jobs & np.logical_or.reduceat(ours[layout.seat], layout.job_start)
     return Question(
         loads=loads,
         room=room,

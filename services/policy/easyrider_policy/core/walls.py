@@ -73,10 +73,13 @@ class Walls:
         else:
             part = self._climbed(board_w)
         self.board_part_w = part[-1]
-        rows = (self._at + np.arange(len(part))) % _STEPS
-        self.newest[rows] = part
-        self._at = int(rows[-1] + 1) % _STEPS
-        self._sum += part.mean(axis=0) * len(board_w)
+        if len(part) == _STEPS and self._at == 0:
+            self.newest[:] = part
+        else:
+            rows = (self._at + np.arange(len(part))) % _STEPS
+            self.newest[rows] = part
+            self._at = int(rows[-1] + 1) % _STEPS
+        self._sum += part.sum(axis=0) / len(part) * len(board_w)
         self._count += len(board_w)
         if self._count >= _STEPS:
             self.ring[self.filled % SECONDS] = self._sum / self._count
@@ -135,8 +138,10 @@ class Walls:
     def recent(self, seconds: int) -> Floats:
         """The newest whole seconds of board part (<= seconds, D)."""
         have = min(seconds, self.filled, SECONDS)
-        rows = (self.filled - have + np.arange(have)) % SECONDS
-        return self.ring[rows]
+        begin = (self.filled - have) % SECONDS
+        if begin + have <= SECONDS:
+            return self.ring[begin : begin + have]
+        return np.concatenate([self.ring[begin:], self.ring[: begin + have - SECONDS]])
 
     def target_means_w(self) -> Floats:
         """Mean board part (D,) over each domain's own target window, in whole seconds."""
