@@ -35,7 +35,7 @@ UNITS = (
 PURE_NUMBERS = {  # counts, marks and shares: what they count is their name
     "v", "epoch", "seq", "nonce", "highest_epoch", "highest_seq", "stage", "samples", "gpu_count", "rejected",
     "tree_version", "modules_total", "modules_ok", "uncontrolled_gpus", "idle_gpus", "lowers", "raises",
-    "raises_waiting", "slowdown", "confidence", "censored", "gap", "price",
+    "raises_waiting", "slowdown", "confidence", "censored", "gap", "price", "version", "kept_ratio",
 }  # fmt: skip
 
 

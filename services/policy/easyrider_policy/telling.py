@@ -125,7 +125,7 @@ def _target(one: Standing) -> TargetPlan:
         observed_w=None if one.observed_w is None else max(0.0, one.observed_w),
         short_w=one.short_w,
         missing_w=max(0.0, one.missing_w),
-        kept=one.kept,
+        kept_ratio=one.kept,
     )
 
 

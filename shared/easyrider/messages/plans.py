@@ -47,7 +47,7 @@ class TargetPlan(Record, frozen=True):
     observed_w: Watts | None  # mean over the domain's window; nil: unknown
     short_w: Watts  # drawn above it now
     missing_w: Watts  # above 0: even with every job at its minimum it exceeds its limits by so much
-    kept: Ratio | None  # share of the time since it began in which it was kept; nil: not begun
+    kept_ratio: Ratio | None  # share of the time since it began in which it was kept; nil: not begun
 
 
 class Plan(Message, tag="plan", frozen=True):

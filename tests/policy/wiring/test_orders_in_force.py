@@ -174,7 +174,7 @@ async def test_a_load_target_is_kept_from_its_beginning_to_its_end_and_told(led:
     assert {job.reason for job in begun.jobs} == {"load_target:evening"}
     pdu = next(domain for domain in kept.domains if domain.domain == "pdu")
     assert pdu.target_w == 1500.0
-    assert kept.targets[0].kept == 1.0
+    assert kept.targets[0].kept_ratio == 1.0
     assert drawn_w <= 1500.0
     told = events(led, "target")
     assert [(e["change"], e["id"], e["reason"]) for e in told] == [
