@@ -118,7 +118,7 @@ async def test_a_body_that_does_not_say_that_it_is_json_is_not_read(api: Inner) 
         assert answer.status_code == 415
 
 
-@pytest.mark.parametrize("header", ["7", '"x"', '"-1"', '"1", "2"', "*", 'W/"1"', '"' + "9" * 40 + '"'])
+@pytest.mark.parametrize("header", ['"7', '"x"', '"-1"', '"1", "2"', "*", 'W/"1"', '"' + "9" * 40 + '"'])
 async def test_an_if_match_that_names_no_version_is_refused(api: Inner, header: str) -> None:
     answer = await api.ask("PUT", "/modes", json=MODE, headers={"If-Match": header})
 
@@ -184,6 +184,8 @@ async def test_what_is_not_there_is_404_and_what_is_not_asked_405(api: Inner) ->
 
         assert answer.status_code == status, (path, answer.text)
         assert answer.headers["content-type"] == "application/problem+json"
+    patched = await api.ask("PATCH", "/tree")
+    assert patched.headers["allow"] == "GET, PUT"
     gone = await api.ask("DELETE", "/modes?node=nobody", version="held")
     assert gone.status_code == 404
 
@@ -201,7 +203,9 @@ async def test_names_of_any_text_are_no_trouble(api: Inner) -> None:
             assert answer.status_code in (404, 422), (method, path, name, answer.text)
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=501", "limit=x", "limit=1e3", "before=-1", "limit=NaN"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=501", "limit=x", "limit=1e3", "before=-1", "limit=NaN", "limt=5"]
+)
 async def test_a_query_that_makes_no_sense_is_refused_with_the_field(api: Inner, query: str) -> None:
     answer = await api.ask("GET", f"/audit?{query}")
 

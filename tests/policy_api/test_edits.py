@@ -182,7 +182,7 @@ async def test_what_the_coordinator_refuses_is_taken_back_and_its_reason_told(ap
 
     answer = await api.ask("PUT", "/modes", json=MODE, version=1)
 
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert "9999 W" in answer.json()["detail"]
     assert [row["mode"] for row in (await rules(api))["modes"]] == ["enforce"]
     assert await api.held() == 3  # newer than what was refused, and the same as before it

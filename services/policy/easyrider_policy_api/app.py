@@ -1,5 +1,6 @@
 """The application: routes under /v1, every error told the same way, and the document that describes it all."""
 
+import re
 from typing import Any
 
 import pydantic.json_schema
@@ -86,18 +87,26 @@ async def _on_invalid(request: Request, fault: Exception) -> Response:
 
 async def _on_http(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, HTTPException)
-    name = {404: "no-route", 405: "no-method"}.get(fault.status_code, "refused")
-    problem = Problem(
-        fault.status_code,
-        name,
-        f"{request.method} is not asked here."
-        if fault.status_code == 405
-        else "There is nothing at this address."
-        if fault.status_code == 404
-        else str(fault.detail),
-        headers=dict(fault.headers or {}),
-    )
+    headers = dict(fault.headers or {})
+    match fault.status_code:
+        case 404:
+            problem = Problem(404, "no-route", "There is nothing at this address.")
+        case 405:
+            headers["Allow"] = ", ".join(_methods(request))
+            problem = Problem(405, "no-method", f"{request.method} is not asked here.", headers=headers)
+        case status:
+            problem = Problem(status, "refused", str(fault.detail), headers=headers)
     return await _on_problem(request, problem)
+
+
+def _methods(request: Request) -> list[str]:
+    """Of every route at this address: the framework tells those of the first alone."""
+    path: str = request.url.path
+    found: set[str] = set()
+    for template, item in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+            found |= {method.upper() for method in item}
+    return sorted(found)
 
 
 async def _on_fault(request: Request, fault: Exception) -> Response:

@@ -63,7 +63,8 @@ class House:
         """`work`, done once where the request has an idempotency key."""
         raw = await body.raw_body(request, self.body_limit_bytes, self.body_timeout_s)
         key = request.headers.get("idempotency-key")
-        return await self.once.do(change_of(request), key, raw, work, secret)
+        condition = request.headers.get("if-match", "-")
+        return await self.once.do(change_of(request), key, condition, raw, work, secret)
 
 
 def house_of(request: Request) -> House:
@@ -92,9 +93,21 @@ def needs(role: Role, *, tenants: bool = False) -> Callable[[Request], Awaitable
         if not allows(found, role, tenants=tenants):
             more = " and is not bound to a tenant" if found.tenant else ""
             raise Problem(403, "not-allowed", f"This needs a token of the role {role} or above{more}.")
+        _refuse_unknown(request)
         return found
 
     return caller
+
+
+def _refuse_unknown(request: Request) -> None:
+    """422 for a query that no route would look at: what is misspelt is not passed over."""
+    route = request.scope.get("route")
+    named = {each.alias for each in getattr(getattr(route, "dependant", None), "query_params", ())}
+    extra = getattr(route, "openapi_extra", None) or {}
+    named |= {each["name"] for each in extra.get("parameters", ()) if each["in"] == "query"}
+    unknown = [key for key in request.query_params if key not in named]
+    if unknown:
+        raise not_valid([FieldFault(key[:64] or "query", "is not asked for here") for key in unknown[:20]])
 
 
 def expected(request: Request, *, wanted: bool) -> int | None:

@@ -27,6 +27,7 @@ class Once:
         self,
         change: Change,
         key: str | None,
+        condition: str,
         body: bytes,
         work: Work,
         secret: Callable[[bytes], bytes] = bytes,
@@ -40,7 +41,7 @@ class Once:
             place = receipts.digest(change.caller.token, act, key)
         except receipts.BadKey as fault:
             raise not_valid([FieldFault("Idempotency-Key", str(fault))]) from fault
-        asked = receipts.of_request(change.path, body)
+        asked = receipts.of_request(change.path, condition, body)
         try:
             known = await self._store.begin(self._tree, place, receipts.PENDING, LEASE_S)
         except (StoreSilent, StoreRefused) as fault:

@@ -128,9 +128,9 @@ class RulesDesk:
             return Edited(rules, "pending", f"{answer.reason}; and it could not be taken back: {fault}")
         change.version = back.version
         raise Problem(
-            422,
+            409,
             "not-adopted",
-            f"The coordinator refused it: {answer.reason} The rules before stand again, as version {back.version}.",
+            f"The coordinator {answer.reason}. The rules before stand again, as version {back.version}.",
             fields=[FieldFault("rules", answer.reason)],
         )
 

@@ -4,7 +4,7 @@ import re
 
 from easyrider.errors import EasyRiderError
 
-_TAG = re.compile(r'"(\d{1,18})"')
+_TAG = re.compile(r'("?)([0-9]{1,18})\1')
 
 
 class BadTag(EasyRiderError):
@@ -17,8 +17,11 @@ def tag(version: int) -> str:
 
 
 def version_of(header: str) -> int:
-    """The version in an If-Match header. Raises `BadTag`; `*` would match an edit nobody has seen."""
+    """The version in an If-Match header, its quotes lost in some shell or not. Raises `BadTag`.
+
+    `*` would match an edit that nobody has seen.
+    """
     found = _TAG.fullmatch(header.strip())
     if found is None:
         raise BadTag(f'{header[:40]!r} is not one version in quotes, like "7"')
-    return int(found.group(1))
+    return int(found.group(2))

@@ -32,9 +32,9 @@ def digest(token: str, act: str, key: str) -> str:
     return hashlib.sha256(f"{token}\0{act}\0{key}".encode()).hexdigest()
 
 
-def of_request(path: str, body: bytes) -> str:
-    """Hash of what was asked."""
-    return hashlib.sha256(path.encode() + b"\0" + body).hexdigest()
+def of_request(path: str, condition: str, body: bytes) -> str:
+    """Hash of what was asked; `condition` is its If-Match."""
+    return hashlib.sha256(f"{path}\0{condition}\0".encode() + body).hexdigest()
 
 
 def encode(request: str, status: int, headers: dict[str, str], body: bytes) -> bytes:

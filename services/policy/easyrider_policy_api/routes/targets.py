@@ -3,9 +3,10 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from starlette.responses import Response
 
+from easyrider.moments import unix_s
 from easyrider.records import write_record
 from easyrider.tree import LoadTarget
 from easyrider_policy_api.core import edits
@@ -35,12 +36,17 @@ MOMENT = Field(
 )
 
 
+def _moment(text: str) -> str:
+    unix_s(text)  # raises `BadMoment`, a `ValueError`
+    return text
+
+
 class TargetAsked(Asked):
     """One load target."""
 
     domain: str = Field(min_length=1, max_length=128, examples=["feed"])
-    begins: Annotated[str, MOMENT]
-    ends: Annotated[str, MOMENT]
+    begins: Annotated[str, AfterValidator(_moment), MOMENT]
+    ends: Annotated[str, AfterValidator(_moment), MOMENT]
     target_w: float = Field(
         gt=0, le=1e12, description="wall watts, as a mean over the domain's window", examples=[9000.0]
     )

@@ -61,6 +61,8 @@ _MEANING = {
     429: "asked too often",
     503: "store, bus or coordinator is silent",
 }
+VERSION = '^("[0-9]{1,18}"|[0-9]{1,18})$'
+"""Pattern of an ETag as it comes back, its quotes lost in some shell or not."""
 READS = (400, 401, 403, 422, 429, 503)
 WRITES = (*READS, 404, 408, 409, 412, 413, 415)
 
@@ -98,7 +100,7 @@ def parameters(*, key: bool = False, match: str = "") -> dict[str, Any]:
                 "in": "header",
                 "required": match == "wanted",
                 "description": "ETag of the rules that were read",
-                "schema": {"type": "string", "pattern": '^"[0-9]{1,18}"$'},
+                "schema": {"type": "string", "pattern": VERSION},
                 "example": '"7"',
             }
         )

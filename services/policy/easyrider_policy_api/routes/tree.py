@@ -37,7 +37,11 @@ _MATCH = [
         "schema": {"type": "string", "pattern": pattern},
     }
     for name, what, pattern in (
-        ("If-Match", "ETag of the rules that were read; needed unless there are none yet", '^"[0-9]{1,18}"$'),
+        (
+            "If-Match",
+            "ETag of the rules that were read; needed unless there are none yet",
+            '^("[0-9]{1,18}"|[0-9]{1,18})$',
+        ),
         ("If-None-Match", "* for the first rules of all", r"^\*$"),
     )
 ]
@@ -95,15 +99,17 @@ async def put_tree(request: Request, _caller: Admin) -> Response:
     """Replace the whole document; it is saved one version above the one it replaces."""
     house, change = house_of(request), change_of(request)
     rules = given(await house.document(request), house.tree)
-    if request.headers.get("if-none-match", "").strip() == "*":
+    first = request.headers.get("if-none-match")
+    if first is not None and first.strip() != "*":
+        raise not_valid([FieldFault("If-None-Match", "is * where there are no rules yet, else left out")])
+    if first is not None:
         done = await house.rules.create(change, rules)
     else:
         seen = expected(request, wanted=True)
         if rules.version not in (seen, (seen or 0) + 1):
             raise stale(seen, rules.version)
         done = await house.rules.edit(change, lambda _held: rules, seen)
-    first = done.rules.version == 1 and done.adoption != "unchanged"
-    status = 202 if done.adoption == "pending" else 201 if first else 200
+    status = 202 if done.adoption == "pending" else 201 if first is not None else 200
     told = {"version": done.rules.version, "adoption": done.adoption, "why": done.why}
     return answer(told, status=status, version=done.rules.version)
 

@@ -1,0 +1,334 @@
+"""The API as a process, before real servers and a real coordinator."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from live_api import LiveApi, api_process, first_token, live_api, until, up
+from site_rules import document
+
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveApi]:
+    with live_api(tmp_path_factory.mktemp("live"), body_timeout_s=1.0, head_timeout_s=1.0) as found:
+        yield found
+
+
+def test_an_edit_is_adopted_by_the_coordinator_before_the_answer(live: LiveApi) -> None:
+    read = live.ask("GET", "/modes")
+
+    put = live.ask(
+        "PUT",
+        "/modes",
+        json={"selector": {"node": ["n2"]}, "mode": "observe", "reason": "test"},
+        headers={"If-Match": read.headers["etag"]},
+    )
+
+    assert put.status_code == 200, put.text
+    assert put.json()["adoption"] == "adopted"
+    assert live.ask("GET", "/state").json()["version"] in (put.json()["version"], put.json()["version"] - 1)
+    assert (live.folder / "policy" / f"rules-{put.json()['version']}.json").exists()
+    until(
+        lambda: live.ask("GET", "/state").json()["version"] == put.json()["version"],
+        5,
+        "the new version shown",
+    )
+
+
+def test_a_hold_is_in_what_the_coordinator_says_of_itself(live: LiveApi) -> None:
+    made = live.ask("POST", "/holds", json={"domains": ["pdu"], "reason": "test"})
+    assert made.status_code == 201, made.text
+    held = made.json()["id"]
+
+    def shown() -> bool:
+        domains = live.ask("GET", "/state").json()["domains"]
+        return held in next(row for row in domains if row["domain"] == "pdu")["held"]
+
+    until(shown, 5, "the hold in the state")
+    assert live.ask("DELETE", f"/holds/{held}").json()["adoption"] == "adopted"
+
+
+def test_a_node_that_never_spoke_is_freed_once(live: LiveApi) -> None:
+    first = live.ask("POST", "/nodes/n1/free")
+    again = live.ask("POST", "/nodes/n1/free")
+
+    assert first.status_code == 200, first.text
+    assert again.status_code == 409
+    assert "nothing already" in again.json()["detail"]
+
+
+def test_rules_that_the_coordinator_alone_can_refuse_are_taken_back(live: LiveApi) -> None:
+    """Its disk may be full where ours is not: what it cannot keep it does not adopt."""
+    version = int(live.ask("GET", "/tree").headers["etag"].strip('"'))
+    in_the_way = live.folder / "policy" / f".rules-{version + 1}.half"
+    in_the_way.mkdir()  # it cannot write the next version
+    try:
+        answer = live.ask("POST", "/holds", json={"id": "refused"})
+    finally:
+        in_the_way.rmdir()
+
+    assert answer.status_code == 409, answer.text
+    assert "disk" in answer.json()["detail"]
+    assert live.ask("GET", "/tree").headers["etag"] == f'"{version + 2}"'
+    assert "refused" not in [hold["id"] for hold in live.ask("GET", "/holds").json()["holds"]]
+    until(lambda: live.ask("GET", "/state").json()["version"] == version + 2, 10, "the rules before in force")
+
+
+def test_a_dry_run_rests_on_what_the_coordinator_knows(live: LiveApi) -> None:
+    then = live.ask("GET", "/tree").json()
+    then["domains"][1]["rating_w"] = 6000.0
+
+    told = live.ask("POST", "/tree/dry-run", json=then)
+
+    assert told.status_code == 200, told.text
+    pdu = next(row for row in told.json()["domains"] if row["domain"] == "pdu")
+    assert pdu["hard_limit_w"] == [9000.0, 6000.0]
+    assert live.ask("GET", "/tree").json()["domains"][1]["rating_w"] == 9000.0
+
+
+def test_a_token_revoked_at_one_instance_opens_nothing_at_another_within_five_seconds(live: LiveApi) -> None:
+    nats, redis = live.servers["nats"].url, live.servers["redis"].url
+    other = up(api_process(live.folder, "other", nats, redis), live.folder, "other", live.admin)
+    try:
+        shown = live.token("short", "viewer")
+        token_id = next(t["id"] for t in live.ask("GET", "/tokens").json()["tokens"] if t["name"] == "short")
+        assert other.ask("GET", "/tree", shown).status_code == 200
+
+        began_s = time.monotonic()
+        assert live.ask("DELETE", f"/tokens/{token_id}").status_code == 200
+        assert live.ask("GET", "/tree", shown).status_code == 401
+        until(lambda: other.ask("GET", "/tree", shown).status_code == 401, 5, "the token to open nothing")
+
+        assert time.monotonic() - began_s < 5.0
+    finally:
+        assert other.process.end() == 0
+
+
+def test_no_token_stands_in_the_store_the_journal_the_log_or_the_metrics(live: LiveApi) -> None:
+    shown = live.token("canary", "operator")
+    live.ask("POST", "/holds", shown, json={"id": "canary"}, headers={"Idempotency-Key": "canary-1"})
+    live.ask("DELETE", "/holds/canary", shown)
+    live.ask("GET", "/tree", shown[:-1] + ("a" if shown[-1] != "a" else "b"))
+    live.ask("GET", f"/tree?token={shown}", shown)
+    dump = everything(live.servers["redis"].url)
+    door = (live.folder / "api.health").read_text()
+    texts = {
+        "store": dump,
+        "journal": (live.folder / "api" / "journal.jsonl").read_text(),
+        "log": live.process.said(),
+        "coordinator": live.policy.said() if live.policy else "",
+        "metrics": httpx.get(f"http://{door}/metrics").text,
+        "processes": Path(f"/proc/{live.process.pid}/cmdline").read_text()
+        + Path(f"/proc/{live.process.pid}/environ").read_text(),
+    }
+
+    for where, text in texts.items():
+        assert text, where
+        for secret in (shown, live.admin):
+            assert secret not in text, where
+            assert secret.removeprefix("er_") not in text, where
+
+
+def everything(url: str) -> str:
+    """Every key and value of the store."""
+    import redis
+
+    client = redis.Redis.from_url(url)
+    found: list[Any] = []
+    for key in client.scan_iter("*"):
+        kind = client.type(key)
+        found += [key, client.hgetall(key) if kind == b"hash" else client.get(key)]
+    client.close()
+    return repr(found)
+
+
+def raw(live: LiveApi, data: bytes, more: bytes = b"", every_s: float = 0.0, for_s: float = 0.0) -> bytes:
+    """What comes back on a connection on which these bytes are sent, then `more` again and again."""
+    host, _, port = live.address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as link:
+        link.sendall(data)
+        end_s = time.monotonic() + for_s
+        link.settimeout(max(every_s, 0.01))
+        found = b""
+        while time.monotonic() < end_s:
+            try:
+                if more:
+                    link.sendall(more)
+                part = link.recv(65536)
+                if not part:
+                    return found
+                found += part
+            except TimeoutError:
+                continue
+            except OSError:
+                return found
+    return found
+
+
+def test_one_byte_a_second_ends_in_408_while_others_are_served(live: LiveApi) -> None:
+    head = (
+        f"POST /v1/holds HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer {live.admin}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+    ).encode()
+    answers: list[bytes] = []
+    slow = [
+        threading.Thread(target=lambda: answers.append(raw(live, head, b" ", 0.2, 5.0))) for _ in range(20)
+    ]
+    for thread in slow:
+        thread.start()
+    served = [live.ask("GET", "/tree").status_code for _ in range(10)]
+    for thread in slow:
+        thread.join()
+
+    assert served == [200] * 10
+    assert len(answers) == 20
+    assert all(answer.startswith(b"HTTP/1.1 408") for answer in answers)
+
+
+def test_a_head_that_does_not_come_ends_the_connection(live: LiveApi) -> None:
+    for data in (b"", b"GET /v1/tree HTTP/1.1\r\nHost: a"):
+        began_s = time.monotonic()
+
+        raw(live, data, b"", 0.1, 8.0)
+
+        assert time.monotonic() - began_s < 5.0
+
+
+def test_fifty_megabytes_are_refused_without_being_taken(live: LiveApi) -> None:
+    head = (
+        f"POST /v1/holds HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer {live.admin}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 50000000\r\n\r\n"
+    ).encode()
+
+    assert raw(live, head, b"x" * 1000, 0.05, 5.0).startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x00\x01\x02\x03\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+        b"POST /v1/holds HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
+        b"GET /" + b"a" * 60_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET http://elsewhere/v1/tree HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /v1/\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+    ],
+)
+def test_bytes_that_are_no_request_end_nothing_but_their_connection(live: LiveApi, data: bytes) -> None:
+    answer = raw(live, data, b"", 0.1, 3.0)
+
+    assert not answer.startswith(b"HTTP/1.1 5")
+    assert live.ask("GET", "/tree").status_code == 200
+
+
+def test_the_journal_goes_on_after_a_kill(live: LiveApi) -> None:
+    nats, redis = live.servers["nats"].url, live.servers["redis"].url
+    other = up(api_process(live.folder, "killed", nats, redis), live.folder, "killed", live.admin)
+    other.ask("POST", "/holds", json={"id": "before-kill"})
+    assert other.process.end(signal.SIGKILL) == -signal.SIGKILL
+    (live.folder / "killed.address").unlink()
+
+    again = up(api_process(live.folder, "killed", nats, redis), live.folder, "killed", live.admin)
+    try:
+        (record,) = again.ask("GET", "/audit").json()["records"]
+        assert json.loads(record["after"])["holds"][0]["id"] == "before-kill"
+        assert again.ask("DELETE", "/holds/before-kill").status_code == 200
+    finally:
+        again.process.end()
+
+
+def test_everything_comes_back_after_store_and_bus_were_gone(live: LiveApi) -> None:
+    redis, nats = live.servers["redis"], live.servers["nats"]
+    redis.kill()
+    silent = until(
+        lambda: (r := live.ask("GET", "/tree")).status_code == 503 and r, 10, "a silent store to be told"
+    )
+    assert "state store does not answer" in silent.json()["detail"]
+    assert httpx.get(f"{live.url}/v1/health").status_code in (200, 503)
+    redis.start()
+    until(lambda: live.ask("GET", "/tree").status_code == 200, 30, "rules again, from the coordinator's disk")
+
+    nats.kill()
+    silent = until(
+        lambda: (r := live.ask("GET", "/state")).status_code == 503 and r, 10, "a silent bus to be told"
+    )
+    assert "No coordinator answers" in silent.json()["detail"]
+    assert live.ask("GET", "/tree").status_code == 200
+    nats.start()
+    until(lambda: live.ask("GET", "/state").status_code == 200, 30, "the coordinator again")
+
+
+def test_a_port_that_is_taken_is_one_clear_line(tmp_path: Path) -> None:
+    first_token(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        process = api_process(
+            tmp_path,
+            "api",
+            "nats://127.0.0.1:1",
+            "redis://127.0.0.1:1",
+            address=f"127.0.0.1:{taken.getsockname()[1]}",
+        )
+
+        assert process.start().process is not None
+        assert process.process is not None
+        assert process.process.wait(20) == 2
+
+    lines = [line for line in process.said().splitlines() if not line.startswith("{")]
+    assert len(lines) == 1
+    assert "cannot be listened on" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"address": "0.0.0.0:0"}, "PLAIN_HTTP"),
+        ({"proxies": "somewhere"}, "PROXIES"),
+        ({"bootstrap_file": "/nowhere/token"}, "BOOTSTRAP_FILE"),
+        ({"server_key_file": "/dev/null"}, "SERVER_CERTIFICATE_FILE"),
+        ({"token_requests_per_s": "0"}, "TOKEN_REQUESTS_PER_S"),
+        ({"surprise": "1"}, "SURPRISE"),
+    ],
+)
+def test_settings_that_make_no_sense_are_one_message_that_names_them(
+    tmp_path: Path, settings: dict[str, object], word: str
+) -> None:
+    first_token(tmp_path)
+    process = api_process(tmp_path, "api", "nats://127.0.0.1:1", "redis://127.0.0.1:1", **settings)
+
+    done = subprocess.run(
+        [sys.executable, "-m", process.module],
+        env={**__import__("os").environ, **process.settings},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_it_stops_in_order_and_lets_answers_under_way_leave(live: LiveApi) -> None:
+    nats, redis = live.servers["nats"].url, live.servers["redis"].url
+    other = up(api_process(live.folder, "ends", nats, redis), live.folder, "ends", live.admin)
+    assert other.ask("PUT", "/tree", json=document()).status_code == 428
+
+    assert other.process.end() == 0
+    assert "Traceback" not in other.process.said()
