@@ -151,12 +151,14 @@ class Child:
         if situation is not None and len(situation.steered) != len(picture.fleet.gpus):
             situation = solution = None  # of boards that have changed since
         points = demands.nothing()
+        want_w = self.lease.envelope(boot_ns).hard_w  # without a curve: what it has, no more
         floor_w = 0.0
         if sums is not None and len(sums.counted_w) == len(picture.fleet.domains):
             floor_w = float(sums.counted_w[0]) if situation is None and not picture.fleet.gpus else 0.0
             estimates = picture.meters.estimates(now_s)
             room = lender.measure(now_s, estimates, solution, situation)
-            points = demands.curve(room, float(lender.whole_w[0]), 0, solution, picture.regions, now_s)
+            if not coordinator.learning(now_s):
+                points = demands.curve(room, float(lender.whole_w[0]), 0, solution, picture.regions, now_s)
         if situation is not None:
             overshoot = picture.safety.ledger.overshoot
             floor_w = demands.floor_w(situation, picture.fleet, overshoot, 0, picture.regions)
@@ -172,7 +174,7 @@ class Child:
             nonce=self.lease.mint(boot_ns),
             observed_w=None if observed_w is None else max(0.0, observed_w),
             floor_w=max(0.0, floor_w),
-            want_w=max(region.guaranteed_w or 0.0, float(points[0][-1]) if len(points[0]) else 0.0),
+            want_w=max(region.guaranteed_w or 0.0, float(points[0][-1]) if len(points[0]) else want_w),
             curve_w=tuple(points[0].tolist()),
             curve_value=tuple(points[1].tolist()),
             t_ns=t_ns,

@@ -232,12 +232,16 @@ class Coordinator:
         wanted = Wanted(limit_w=limit_w, managed=picture.managed, job=picture.observation.layout.job_of)
         return picture.safety.orders(now_s, wanted, picture.hard_left_w(now_s), estimates)
 
+    def learning(self, now_s: float) -> bool:
+        """Whether a fresh coordinator may not have been told of every job yet."""
+        return now_s - self._began_s < JOBS_TOLD_S
+
     def _patient_w(self, now_s: float, decision: Decision, estimates: Estimates) -> Floats:
         """(G,) what is wanted; nothing of boards whose jobs a fresh coordinator may not have heard of yet.
 
         Asked at every look: the decision of a moment ago did not know what has been acked since.
         """
-        if now_s - self._began_s >= JOBS_TOLD_S:
+        if not self.learning(now_s):
             return decision.wanted_w
         picture = self.picture
         hard_w = picture.hard_meant_w(now_s)

@@ -41,10 +41,10 @@ def curve(
     """Points of (watts, worth) as if the region's own domain had no limit. `room`: (D,) target and hard watts for
     jobs and regions below; `whole_w`: the domain's target that `room` was made from."""
     claims = [*regions.claims(now_s), *([] if solution is None else own_claims(solution))]
-    if not claims:
-        return nothing()
-    budget_w = np.minimum(*room)
     standing_w = whole_w - float(room[0][root])
+    if not claims:  # nobody wants more than what stands there
+        return np.array([max(0.0, standing_w)]), np.zeros(1)
+    budget_w = np.minimum(*room)
     budget_w[root] = np.inf
     shares = share(claims, budget_w)
     begin_w = standing_w + float(sum(claim.floor_w * claim.carried[root] for claim in claims))

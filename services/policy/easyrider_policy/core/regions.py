@@ -14,7 +14,7 @@ from easyrider_policy.core.fleet import Fleet, Floats
 from easyrider_policy.core.leader import Lead
 from easyrider_policy.core.lending import Account, Borrower, Grant, Lending
 from easyrider_policy.core.region_limits import short_of_time
-from easyrider_policy.core.region_shares import Claim, concave, filled, share
+from easyrider_policy.core.region_shares import DEAR, Claim, concave, filled, share
 from easyrider_policy.core.solution import Solution
 
 STEADY_SHARE = 0.01
@@ -105,7 +105,13 @@ class Regions:
         """What each region wants and what it is worth there; one that is silent keeps what it could be drawing."""
         planned = self.lending.planned_w(now_s)
         return [
-            _claim(account, planned[name], self.carried[name], now_s - account.heard_s < self.lending.lease_s)
+            _claim(
+                account,
+                planned[name],
+                self.carried[name],
+                now_s - account.heard_s < self.lending.lease_s,
+                self.wanted.get(name, (0.0, 0.0))[1],
+            )
             for name, account in self.lending.accounts.items()
         ]
 
@@ -182,13 +188,17 @@ class Regions:
         return self.fleet.weights.normal_above(self._beyond(watts))
 
 
-def _claim(account: Account, planned_w: float, carried: Floats, reached: bool) -> Claim:
+def _claim(account: Account, planned_w: float, carried: Floats, reached: bool, share_w: float) -> Claim:
+    """`share_w`: what it had. A region that cannot say yet what watts are worth there keeps that, if it can be."""
     demand, most_w = account.demand, account.borrower.worst_w
     none = np.zeros(0)
     if demand is None or not reached:
         return Claim(floor_w=planned_w, most_w=planned_w, curve_w=none, curve_value=none, carried=carried)
     floor_w = max(account.owed_w, demand.floor_w)
     curve_w, curve_value = concave(np.array(demand.curve_w), np.array(demand.curve_value))
+    if not len(curve_w):
+        want_w = max(floor_w, share_w, demand.want_w)
+        curve_w, curve_value = np.array([floor_w, want_w]), np.array([0.0, DEAR * (want_w - floor_w)])
     return Claim(
         floor_w=floor_w,
         most_w=max(floor_w, most_w),
