@@ -16,7 +16,7 @@ from easyrider.bus_port import BusRefused
 from easyrider.bus_port import NoAnswer as Unanswered
 from easyrider.errors import BadTree
 from easyrider.messages import Answer, Ask
-from easyrider.messages.asks import Question
+from easyrider.messages.asks import REFUSED, Question
 from easyrider.moments import rfc_3339
 from easyrider.nats_config import seed_file
 from easyrider.store_port import StoreRefused, StoreSilent
@@ -95,8 +95,9 @@ class LocalDoor:
             return Done(version=after.version, in_force=False, why=fault.why)
         if answer.ok and answer.version >= after.version:
             return Done(version=answer.version, in_force=True)
-        if answer.ok:
-            return Done(version=after.version, in_force=False, why=f"version {answer.version} is in force")
+        if not answer.reason.startswith(REFUSED):
+            why = answer.reason or f"version {answer.version} is in force"
+            return Done(version=after.version, in_force=False, why=why)
         back = dataclasses.replace(before, version=after.version + 1)
         await self._replace(after.version, back.version, dump(back))
         raise Refused(f"{answer.reason}; the rules before stand again, as version {back.version}")

@@ -7,6 +7,7 @@ import msgspec
 
 from easyrider import log, metrics
 from easyrider.messages import Answer, Ask
+from easyrider.messages.asks import REFUSED
 from easyrider_policy.answers import Answers
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.freeing import why_not
@@ -78,7 +79,7 @@ class AskDesk:
     async def _rules(self, _ask: Ask) -> bytes | str:
         judged = await self._rulebook.asked()
         if judged.faults:
-            return f"refused, version {judged.version} stays in force: " + "; ".join(judged.faults)
+            return f"{REFUSED}, version {judged.version} stays in force: " + "; ".join(judged.faults)
         if judged.silent:
             return f"the store could not be read, version {judged.version} stays in force: {judged.silent}"
         if judged.adopted:
