@@ -87,8 +87,7 @@ class ApiDoor:
             told = _json(fault.read(65536))
         except (OSError, HTTPException, ValueError):
             told = {}
-        detail = str(told.get("detail", "")) if isinstance(told, dict) else ""
-        why = detail or f"{fault.code} {fault.reason}"
+        why = (_problem(told) if isinstance(told, dict) else "") or f"{fault.code} {fault.reason}"
         return NoAnswer(self._url, why) if fault.code in (502, 503, 504) else Refused(why)
 
 
@@ -129,6 +128,14 @@ def _context(ca_file: Path | None) -> ssl.SSLContext:
 
 def _json(body: bytes) -> Any:
     return json.loads(body) if body else {}
+
+
+def _problem(told: dict[str, Any]) -> str:
+    """What a problem document says, every field of it."""
+    rows = told.get("fields")
+    fields = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    faults = "; ".join(f"{row.get('field', '')} {row.get('fault', '')}".strip() for row in fields)
+    return " ".join(part for part in (str(told.get("detail", "")), faults) if part)
 
 
 def _done(told: Any) -> Done:
