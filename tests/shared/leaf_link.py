@@ -19,6 +19,7 @@ class Link:
         self._open.set()
         self._down = False
         self._writers: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
 
     def cut(self) -> None:
         """Nothing passes and nobody connects until `heal`."""
@@ -42,8 +43,19 @@ class Link:
         self._down = False
         self._open.set()
 
+    async def end(self) -> None:
+        """Everything closed, and every connection's task with it."""
+        self._cut()
+        self._open.set()
+        while self._serving:
+            await asyncio.wait(self._serving, timeout=1)
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
         if self._down:
             writer.transport.abort()
             return
@@ -87,6 +99,7 @@ def link(upstream_port: int) -> Iterator[Link]:
         yield proxy
     finally:
         loop.call_soon_threadsafe(opened.close)
-        proxy.cut()
+        asyncio.run_coroutine_threadsafe(proxy.end(), loop).result(5)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(5)
+        loop.close()

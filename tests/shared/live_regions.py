@@ -211,7 +211,8 @@ def halls_up(root: Path, pauses_s: tuple[tuple[float, float], ...] = ()) -> Iter
     folder.rules.write_text(yaml.safe_dump(hall_rules(world), sort_keys=False))
     leaf_port, secret = free_port(), os.urandom(16).hex()
     hub = (
-        f'leafnodes {{ listen: "127.0.0.1:{leaf_port}"\n'
+        # unadvertised, or the leaf would connect past the proxy
+        f'leafnodes {{ listen: "127.0.0.1:{leaf_port}", no_advertise: true\n'
         f'  authorization {{ user: "{FAR}", password: "{secret}" }} }}'
     )
     with link(leaf_port) as wire, _servers(folder, "near", (TOP, NEAR), hub) as near:

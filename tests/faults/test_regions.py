@@ -1,0 +1,185 @@
+"""Three coordinators, two regions, eight nodes: killed, frozen, cut off and replaced, with the referee watching.
+
+One site, and its tests run one after another: each begins from what the one before left whole.
+"""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_regions import FAR, FEED_W, GUARANTEED_W, LEASE_S, NEAR, TOP, WAIT_S, Halls, halls_up
+from live_site import boot_ns, holds, start_jobs, until
+
+pytestmark = [pytest.mark.system, pytest.mark.slow]
+
+PAUSE_S = (10.0, 12.0)
+"""When the job of the far hall leaves its boards, and for how long."""
+MUCH_W = 250.0
+"""More than a share moves by noise."""
+LOADED_S = 2.0
+"""What a machine shared with other work may add."""
+REACTION_S = 2.3
+
+
+@pytest.fixture(scope="module")
+def halls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halls]:
+    """A parent, a hall beside it, a hall behind a leaf link; both want more than their guaranteed share."""
+    with halls_up(Path(tmp_path_factory.mktemp("halls")), (PAUSE_S,)) as running:
+        start_jobs(running.site, verified=False)
+        yield running
+
+
+def granted_w(halls: Halls, name: str) -> float:
+    """What a coordinator may draw by its parent's word; 0 while its guaranteed share holds."""
+    told = halls.envelope(name)
+    return told["hard_w"] if told is not None and told["granted"] else 0.0
+
+
+def lost(halls: Halls, name: str, since_ns: int) -> list[dict[str, object]]:
+    """Moments at which a coordinator had to fall back on its guaranteed share."""
+    return [line for line in halls.journal(name, "envelope", since_ns) if not line["granted"]]
+
+
+def epochs(halls: Halls, *names: str) -> list[int]:
+    """Every epoch that coordinators of one scope led with."""
+    return [line["epoch"] for name in names for line in halls.journal(name, "leader_change")]
+
+
+def obeyed(halls: Halls, name: str) -> int:
+    """The parent's epoch that a region has on its disk."""
+    return int(json.loads((halls.folder.state(name) / "tenure.json").read_text())["epoch"])
+
+
+def both_granted(halls: Halls) -> bool:
+    return all(granted_w(halls, name) > GUARANTEED_W + MUCH_W for name in (NEAR, FAR))
+
+
+def test_watts_go_where_the_work_is_and_back_over_a_leaf_link(halls: Halls) -> None:
+    until(lambda: both_granted(halls), 15, "both halls have more than their guaranteed share")
+    before_w = granted_w(halls, NEAR)
+
+    until(
+        lambda: granted_w(halls, NEAR) > before_w + MUCH_W, 20, "the near hall gets what the far one leaves"
+    )
+    until(lambda: halls.could_w(NEAR) > before_w + MUCH_W / 2, 15, "and its boards rise")
+    until(lambda: both_granted(halls), 20, "the far job is back, and so are its watts")
+    halls.site.clean_so_far()
+
+
+def test_a_coordinator_that_starts_again_proves_its_lease_and_moves_nothing(halls: Halls) -> None:
+    until(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, 10)
+    before_w, since_ns = halls.could_w(FAR), boot_ns()
+
+    halls.coordinators[FAR].signal(signal.SIGKILL)
+    until(lambda: not halls.coordinators[FAR].running(), 5)
+    halls.start(FAR, FAR, halls.far)
+
+    until(lambda: halls.journal(FAR, "envelope", since_ns), 15, "what it may draw, from its own disk")
+    assert halls.journal(FAR, "envelope", since_ns)[0]["granted"]
+    holds(lambda: halls.could_w(FAR) > before_w - MUCH_W / 2, 4, "its boards hold what they had")
+    until(lambda: halls.ready(FAR), 15)
+    assert not lost(halls, FAR, since_ns)
+
+
+def test_of_two_instances_of_a_region_one_has_effect_and_the_other_begins_at_the_guaranteed_share(
+    halls: Halls,
+) -> None:
+    heir = f"{NEAR}-heir"
+    halls.start(heir, NEAR, halls.near)
+    until(lambda: halls.ready(heir), 20, "the second instance knows that another leads")
+    assert epochs(halls, heir) == []
+    until(lambda: granted_w(halls, NEAR) > GUARANTEED_W + MUCH_W, 10)
+
+    killed_ns = boot_ns()
+    halls.coordinators[NEAR].signal(signal.SIGKILL)
+    until(lambda: epochs(halls, heir) == [2], 10, "it leads")
+    until(lambda: granted_w(halls, heir) > GUARANTEED_W + MUCH_W, 15, "and is granted watts of its own")
+
+    first = halls.journal(heir, "envelope")[0]
+    assert not first["granted"]
+    assert first["hard_w"] == pytest.approx(GUARANTEED_W, abs=0.1)
+    assert epochs(halls, TOP) == [1]
+    assert not lost(halls, FAR, killed_ns)
+    halls.site.clean_so_far()
+
+
+def test_a_frozen_parent_is_replaced_and_steps_down_when_it_wakes(halls: Halls) -> None:
+    heir, near = f"{TOP}-heir", f"{NEAR}-heir"
+    halls.start(heir, TOP, halls.near)
+    until(lambda: halls.ready(heir), 20, "the second instance hears the regions, and that another leads", 0.2)
+    since_ns = boot_ns()
+
+    halls.coordinators[TOP].signal(signal.SIGSTOP)
+    until(lambda: epochs(halls, heir) == [2], 3 + 1 + LOADED_S, "the other took the lead")
+    until(lambda: [obeyed(halls, name) for name in (near, FAR)] == [2, 2], 10, "both regions obey it")
+    halls.coordinators[TOP].signal(signal.SIGCONT)
+
+    until(lambda: halls.journal(TOP, "lead_lost", since_ns), 10, "the one that woke steps down")
+    holds(lambda: epochs(halls, TOP, heir) == [1, 2], 4, "and neither pushes the other's epoch up")
+    assert not lost(halls, near, since_ns)
+    assert not lost(halls, FAR, since_ns)
+    halls.site.clean_so_far()
+
+
+def test_a_store_that_hangs_takes_no_region_its_grant(halls: Halls) -> None:
+    since_ns, near = boot_ns(), f"{NEAR}-heir"
+
+    halls.near.redis.freeze()
+    try:
+        holds(lambda: granted_w(halls, near) > 0 and granted_w(halls, FAR) > 0, 6, "both keep their grants")
+    finally:
+        halls.near.redis.thaw()
+
+    holds(lambda: granted_w(halls, near) > 0 and granted_w(halls, FAR) > 0, 6, "when it answers again too")
+    assert not lost(halls, near, since_ns)
+    assert not lost(halls, FAR, since_ns)
+    halls.site.clean_so_far()
+
+
+def test_a_region_cut_off_keeps_its_grant_for_its_lease_and_its_watts_are_lent_on_after_the_full_wait(
+    halls: Halls,
+) -> None:
+    near = f"{NEAR}-heir"
+    until(lambda: min(granted_w(halls, near), granted_w(halls, FAR)) > GUARANTEED_W + MUCH_W, 20)
+    before_w, cut_s, cut_ns = granted_w(halls, near), time.monotonic(), boot_ns()
+
+    halls.link.cut()
+    keeps_s = LEASE_S - REACTION_S - 1.5
+    holds(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, keeps_s, "the lease runs on")
+    until(lambda: lost(halls, FAR, cut_ns), 5, "the lease ends")
+    share_ends_s = cut_s + LEASE_S + 0.5
+    until(lambda: halls.could_w(FAR) <= GUARANTEED_W, share_ends_s - time.monotonic(), "its guaranteed share")
+    waited_s = LEASE_S + WAIT_S - 1.5
+    holds(
+        lambda: granted_w(halls, near) < before_w + MUCH_W,
+        cut_s + waited_s - time.monotonic(),
+        "nothing is lent on before",
+    )
+    until(lambda: granted_w(halls, near) > before_w + MUCH_W, 5 + LOADED_S, "then it is lent on")
+    until(lambda: halls.could_w(near.removesuffix("-heir")) > before_w + MUCH_W / 2, 15, "and used")
+    halls.site.clean_so_far()
+
+    halls.link.heal()
+    until(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, 15, "healed, it gets watts again")
+    halls.site.clean_so_far()
+
+
+def test_a_link_that_hangs_for_less_than_a_lease_is_not_noticed(halls: Halls) -> None:
+    since_ns = boot_ns()
+
+    halls.link.freeze()
+    holds(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, 4, "the grant holds")
+    halls.link.heal()
+
+    holds(lambda: not lost(halls, FAR, since_ns), 6, "and holds on")
+
+
+def test_the_referee_saw_no_sum_broken_in_either_region_nor_above_them(halls: Halls) -> None:
+    found = halls.site.judged_clean()
+
+    assert found["writes"] > 40
+    assert found["highest_w"]["feed"] <= FEED_W
+    assert all(found["highest_w"][row] > GUARANTEED_W for row in ("row-a", "row-b"))
