@@ -11,79 +11,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from installed_site import Installed, site_installed, write_site
-from live_site import LEAN, QUICK_LEASES, Site, boot_ns, calm_world, lines, site_up, start_jobs, until
+from encrypted_site import NODES, Encrypted, encrypted_site
+from installed_site import Installed, write_site
+from live_site import Site, boot_ns, lines, until
 
 from easyrider import certificates
-from easyrider.embedded import ServerProcess
 from easyrider.guardian_link import GuardianLink
 from easyrider.messages import NodeState
-from easyrider_cli import stack
 from easyrider_cli.rundir import RunFolder
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
-NODES = ("node-1", "node-2")
-
-
-@dataclass(frozen=True, slots=True)
-class TlsServers:
-    """Both servers as `easyrider init` sets them up, in the place of the embedded stack's plain ones."""
-
-    site: Installed
-    keys: Path
-
-    @property
-    def nats(self) -> ServerProcess:
-        return self.site.nats
-
-    @property
-    def redis(self) -> ServerProcess:
-        return self.site.redis
-
-    @property
-    def by_name(self) -> dict[str, ServerProcess]:
-        return {"nats-server": self.nats, "valkey-server": self.redis}
-
-    def seed(self, user: str) -> Path:
-        return self.site.seed(user)
-
-    def bus(self, user: str) -> dict[str, object]:
-        return self._named(user, ("NATS_URL", "SEED_FILE", "CA_FILE", "CERTIFICATE_FILE", "KEY_FILE"))
-
-    def store(self, user: str) -> dict[str, object]:
-        return self._named(user, ("REDIS_URL", "REDIS_USER", "REDIS_PASSWORD_FILE"))
-
-    def _named(self, user: str, names: tuple[str, ...]) -> dict[str, object]:
-        told = self.site.environ(user)
-        return {
-            name.lower(): value for name in names for key, value in told.items() if key.endswith(f"_{name}")
-        }
-
-
-@dataclass(slots=True)
-class Encrypted:
-    """A running site, and the folder that `easyrider init` wrote for it."""
-
-    site: Site
-    installed: Installed
-
 
 @pytest.fixture(scope="module")
 def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encrypted]:
-    root = Path(tmp_path_factory.mktemp("r"))
-    with site_installed(root / "i", nodes=",".join(NODES), region=stack.REGION, tree=stack.TREE) as installed:
-
-        @contextmanager
-        def servers_up(folder: RunFolder, *_: object, **_more: object) -> Iterator[TlsServers]:
-            folder.state("keys").mkdir(parents=True)
-            yield TlsServers(installed, installed.folder)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(stack, "servers_up", servers_up)
-            with site_up(root / "s", calm_world(), without=LEAN, rules={"leases": QUICK_LEASES}) as site:
-                start_jobs(site)
-                yield Encrypted(site, installed)
+    with encrypted_site(Path(tmp_path_factory.mktemp("r"))) as running:
+        yield running
 
 
 @dataclass(slots=True)
