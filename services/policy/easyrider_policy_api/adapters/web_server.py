@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,14 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from easyrider import log
 from easyrider.errors import BadConfig
 
 _HEAD_BYTES = 32 * 1024
 _STOP_S = 3
+_LOG = log.get("policy-api")
+RENEWED_S = 5.0
+"""Between two looks at the certificate's files."""
 
 
 def bound(address: str, file: Path | None) -> socket.socket:
@@ -102,6 +107,10 @@ async def serving(
             ssl_keyfile=None if key is None else str(key),
         )
     )
+    server.config.load()
+    if server.config.ssl is not None and certificate is not None and key is not None:
+        server.config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
+        spawn("certificate", _renewed(server.config.ssl, certificate, key))
     task = spawn("web server", server.serve(sockets=[door]))
     try:
         yield
@@ -109,3 +118,30 @@ async def serving(
         server.should_exit = True
         await asyncio.wait({task}, timeout=_STOP_S + 1)
         door.close()
+
+
+async def _renewed(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Show a renewed certificate to whoever connects from then on."""
+    shown = _written(certificate, key)
+    while True:
+        await asyncio.sleep(RENEWED_S)
+        now = _written(certificate, key)
+        if now in (None, shown):
+            continue
+        try:
+            context.load_cert_chain(certificate, key)
+        except (OSError, ssl.SSLError) as fault:  # half of the pair is here; the other is on its way
+            log.bounded(_LOG, "certificate", 60.0).warning(
+                "a renewed certificate cannot be used", why=str(fault)
+            )
+            continue
+        shown = now
+        _LOG.info("a renewed certificate is shown", file=str(certificate))
+
+
+def _written(*files: Path) -> tuple[tuple[int, int], ...] | None:
+    """What tells one writing of the files from the next; None while one is not there."""
+    try:
+        return tuple((stat.st_mtime_ns, stat.st_ino) for stat in (file.stat() for file in files))
+    except OSError:
+        return None
