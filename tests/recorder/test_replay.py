@@ -15,7 +15,7 @@ from rich.console import Console
 from easyrider.errors import BadTree
 from easyrider.tree import Rules
 from easyrider.tree_reader import dump
-from easyrider_cli.moment_option import BadMoment
+from easyrider_cli.moment_option import BadMomentOption
 from easyrider_cli.replay_command import NotReplayable, replay
 from easyrider_cli.replay_report import Report
 from easyrider_recorder.adapters.reader import NoRecording, Recording
@@ -147,7 +147,7 @@ def test_what_cannot_be_replayed_is_said_by_name(recording: Any, tmp_path: Path)
         replayed(folder, rules_file=broken)
     with pytest.raises(BadTree):
         replayed(folder, rules_file=tmp_path / "missing.yaml")
-    with pytest.raises(BadMoment):
+    with pytest.raises(BadMomentOption):
         replayed(folder, begins="yesterday")
     with pytest.raises(NotReplayable):
         replayed(folder, begins="2030-01-01T00:00:00Z")
