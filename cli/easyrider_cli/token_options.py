@@ -1,4 +1,4 @@
-"""`easyrider token`: bearers of the admin API, made, listed and revoked in the store itself, for a start without one."""
+"""`easyrider token`: bearers of the admin API, made, listed and revoked in the store itself, to begin with."""
 
 from collections.abc import Callable
 from pathlib import Path
