@@ -20,6 +20,7 @@ MILLIWATT_EDGE = (
     "shared/easyrider/devices/",  # NVML speaks milliwatts
     "shared/easyrider/columns.py",
     "shared/easyrider/frame_view.py",
+    "shared/easyrider/frame_batch.py",
     "shared/easyrider/messages/frames.py",  # packed wire columns
     "services/telemetry/easyrider_telemetry/core/",  # packs them
     "services/telemetry/easyrider_telemetry/adapters/",

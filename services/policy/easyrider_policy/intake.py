@@ -6,15 +6,13 @@ unusual about a frame sends it to the desk, which judges it alone. Both ways giv
 """
 
 import asyncio
-import math
-import struct
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from easyrider import subjects
+from easyrider import frame_batch, subjects
 from easyrider.bus_port import Arrival
 from easyrider.messages import NodeFrame
 from easyrider_policy.core.fleet import Fleet
@@ -90,7 +88,6 @@ class Intake:
         if (
             usual is None
             or frame.gpus
-            or frame.samples != 1
             or frame.boot_id != usual.boot_id
             or frame.gpus_hash != usual.gpus_hash
             or frame.node != usual.name
@@ -98,29 +95,26 @@ class Intake:
             or self._picture.safety.ledger.roll.boot[usual.node] != usual.boot_id
         ):
             return None
-        return usual if _is_whole(frame) else None
+        return usual if frame_batch.is_whole(frame) else None
 
     def _take_alike(self, alike: list[tuple[Usual, NodeFrame, Arrival]]) -> None:
         """Frames of different nodes, each with one look at as many boards."""
         if not alike:
             return
         picture, frames = self._picture, [frame for _, frame, _ in alike]
-        mean_w = _columns(frames, "mean_w", "<f4")
-        finite = np.isfinite(mean_w).all(axis=1) & np.isfinite(_columns(frames, "power_w", "<f4")).all(axis=1)
+        finite = frame_batch.finite(frames)
         if not finite.all():
             for _, frame, arrival in (alike[at] for at in np.flatnonzero(~finite).tolist()):
                 self._desk.on_frame(frame, arrival)
             self._take_alike([alike[at] for at in np.flatnonzero(finite).tolist()])
             return
-        limit_w = _columns(frames, "limit_mw", "<u4") / 1000.0
-        before_us = np.frombuffer(b"".join([frame.before_us for frame in frames]), dtype="<u4")
         arrived_ns = np.array([arrival.mono_ns for _, _, arrival in alike])
         looks = Looks(
             nodes=np.array([usual.node for usual, _, _ in alike]),
             rows=np.array([usual.rows for usual, _, _ in alike]),
-            mean_w=np.where(_columns(frames, "mean_ok", "u1") == 0, mean_w, np.nan),
-            limit_w=np.where(_columns(frames, "limit_ok", "u1") == 0, limit_w, np.nan),
-            read_ns=np.array([frame.mono_ns for frame in frames]) - before_us.astype(np.int64) * 1000,
+            mean_w=frame_batch.mean_w(frames),
+            limit_w=frame_batch.limit_w(frames),
+            read_ns=frame_batch.read_ns(frames),
             minted_s=np.array([self._desk.minted_s(frame, arrival) for _, frame, arrival in alike]),
         )
         picture.safety.ledger.looks_heard(looks)
@@ -130,9 +124,7 @@ class Intake:
         picture.gathering.add_looks(fresh.rows.ravel(), fresh.mean_w.ravel(), fresh.limit_w.ravel())
         for usual, frame, _ in alike:
             if frame.slow_ok:  # once a second of each node
-                flags = np.frombuffer(frame.reasons, dtype="<u8")
-                valid = np.frombuffer(frame.slow_ok, dtype="u1") == 0
-                picture.gathering.capped[usual.rows] = valid & ((flags & POWER_CAP) != 0)
+                picture.gathering.capped[usual.rows] = (frame_batch.reasons(frame) & POWER_CAP) != 0
 
     def _learn(self, frame: NodeFrame, arrival: Arrival) -> None:
         """What the desk took is what this node usually says, if it names all its boards in the fleet's order."""
@@ -147,34 +139,3 @@ class Intake:
         if len(rows) == frame.gpu_count > 0:
             usual = Usual(node, frame.node, frame.boot_id, frame.gpus_hash, len(rows), rows)
             self._usual[arrival.subject] = usual
-
-
-def _is_whole(frame: NodeFrame) -> bool:
-    """Whether every column has the bytes of one row: what the view of a single frame would refuse."""
-    boards, slow = frame.gpu_count, len(frame.slow_ok)
-    return (
-        len(frame.before_us) == 4
-        and len(frame.mean_w) == len(frame.power_w) == len(frame.limit_mw) == 4 * boards
-        and len(frame.power_ok) == len(frame.mean_ok) == len(frame.energy_ok) == len(frame.limit_ok) == boards
-        and len(frame.energy_mj) == 8 * boards
-        and len(frame.age_ms) == 2 * boards
-        and (slow == 0 or _has_whole_slow_columns(frame))
-    )
-
-
-def _has_whole_slow_columns(frame: NodeFrame) -> bool:
-    boards = frame.gpu_count
-    return (
-        len(frame.slow_ok) == len(frame.util_pct) == boards
-        and len(frame.temperature_c) == len(frame.sm_mhz) == len(frame.mem_mhz) == 2 * boards
-        and len(frame.memory_mb) == len(frame.mean10_w) == len(frame.max10_w) == 4 * boards
-        and len(frame.reasons) == 8 * boards
-        and math.isfinite(sum(struct.unpack(f"<{2 * boards}f", frame.mean10_w + frame.max10_w)))
-    )
-
-
-def _columns(frames: list[NodeFrame], name: str, kind: str) -> np.ndarray[Any, Any]:
-    """(F, B) cells of one column of frames of as many boards."""
-    return np.frombuffer(b"".join([getattr(frame, name) for frame in frames]), dtype=kind).reshape(
-        len(frames), -1
-    )
