@@ -1,6 +1,7 @@
 """Everything live as one JSON document, made once for all who ask at the same moment."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
 import msgspec
@@ -12,8 +13,16 @@ from easyrider_policy.core.fleet import Floats
 from easyrider_policy.core.holds import reach
 from easyrider_policy.core.observe import UNREAD_S
 from easyrider_policy.core.releases import partings
-from easyrider_policy.job_answers import jobs, known
-from easyrider_policy.live import LiveBoard, LiveDomain, LiveLead, LiveMeter, LiveNode, LiveState
+from easyrider_policy.job_answers import GPUS_NAMED, column, jobs, known
+from easyrider_policy.live import (
+    LiveBoard,
+    LiveDomain,
+    LiveJob,
+    LiveLead,
+    LiveMeter,
+    LiveNode,
+    LiveState,
+)
 from easyrider_policy.telling import target_plans
 
 BOARDS_TOLD = 3_000
@@ -22,47 +31,92 @@ JOBS_TOLD = 2_000
 STANDS_S = 0.25
 SHARE = 0.02
 """Of this process's time, the most that answers may take: one that was dear to make stands longer."""
+LONGEST_S = 2.0
+AT_ONCE = 200
+"""Jobs that are told before the loop has its turn."""
 
 
 class Answers:
-    """Documents from the coordinator's beliefs. `now_s` is monotonic, `t_ns` Unix."""
+    """Documents from the coordinator's beliefs. `now_s` is monotonic, `t_ns` Unix.
+
+    Made in parts, between which the loop has its turn, so that no look waits for a whole document.
+    """
 
     def __init__(self, coordinator: Coordinator, now_s: Callable[[], float], t_ns: Callable[[], int]) -> None:
         self._coordinator, self._now_s, self._t_ns = coordinator, now_s, t_ns
         self._made: dict[tuple[str, str], tuple[bytes, float]] = {}  # body, and until when it stands
 
-    def state(self, node: str = "") -> bytes:
+    async def state(self, node: str = "") -> bytes:
         """Everything, or with a node's name its boards alone beside the rest."""
-        return self._kept(("state", node), lambda: msgspec.json.encode(self._state(node)))
+        return await self._kept(("state", node), lambda: self._state(node))
 
-    def jobs(self, job: str = "") -> bytes | None:
+    async def jobs(self, job: str = "") -> bytes | None:
         """Every job, or the one named; None where it is not known."""
-        found = self._kept(("jobs", job), lambda: _encoded_jobs(self._coordinator, job))
+        found = await self._kept(("jobs", job), lambda: self._jobs(job))
         return found or None
 
-    def _kept(self, what: tuple[str, str], make: Callable[[], bytes]) -> bytes:
+    async def _kept(self, what: tuple[str, str], make: Callable[[], Awaitable[bytes]]) -> bytes:
         began_s = self._now_s()
         made = self._made.get(what)
         if made is not None and began_s < made[1]:
             return made[0]
         self._made = {known_as: one for known_as, one in self._made.items() if began_s < one[1]}
-        body = make()
+        body = await make()
         took_s = self._now_s() - began_s
-        self._made[what] = (body, began_s + max(STANDS_S, took_s / SHARE))
+        self._made[what] = (body, began_s + max(STANDS_S, min(took_s / SHARE, LONGEST_S)))
         return body
 
-    def _state(self, node: str) -> LiveState:
+    async def _state(self, node: str) -> bytes:
+        boards = self._boards(self._now_s(), node)
+        await asyncio.sleep(0)
+        every_job = await self._live_jobs("")
+        domains = self._domains()
+        await asyncio.sleep(0)
+        nodes = self._nodes(self._now_s())
+        await asyncio.sleep(0)
+        return msgspec.json.encode(self._whole(node, domains, nodes, boards, every_job))
+
+    async def _jobs(self, only: str) -> bytes:
+        found = await self._live_jobs(only)
+        if only and not found:
+            return b""
+        whole = {"jobs": found, "left_out": 0 if only else self._jobs_left_out()}
+        return msgspec.json.encode(whole)
+
+    async def _live_jobs(self, only: str) -> list[LiveJob]:
+        picture = self._coordinator.picture
+        layout = picture.observation.layout
+        rows = [row for row, job in enumerate(layout.jobs) if not only or job.id == only][:JOBS_TOLD]
+        named = bool(only) or len(picture.fleet.gpus) <= GPUS_NAMED
+        found: list[LiveJob] = []
+        for begin in range(0, len(rows), AT_ONCE):
+            if picture.observation.layout is not layout:
+                return found  # jobs came or went; the next answer has them
+            found += jobs(self._coordinator, rows[begin : begin + AT_ONCE], named=named)
+            await asyncio.sleep(0)
+        return found
+
+    def _jobs_left_out(self) -> int:
+        return max(0, self._coordinator.picture.observation.layout.job_count - JOBS_TOLD)
+
+    def _whole(
+        self,
+        node: str,
+        domains: list[LiveDomain],
+        nodes: list[LiveNode],
+        boards: list[LiveBoard],
+        every_job: list[LiveJob],
+    ) -> LiveState:
         coordinator, picture, now_s = self._coordinator, self._coordinator.picture, self._now_s()
         rules, safety, decision = picture.rules, picture.safety, coordinator.decision
         looked = coordinator.looked
-        boards = self._boards(now_s, node)
-        every_job = jobs(coordinator)
         told = (
             {}
-            if decision is None
+            if decision is None or len(decision.missing_w) != len(picture.fleet.domains)
             else dict(zip(picture.fleet.domains, decision.missing_w.tolist(), strict=True))
         )
         quiet = safety.ledger.roll.quiet(now_s)
+        leaving = () if looked is None else partings(now_s, safety, looked.sums, picture.managed)
         return LiveState(
             region=picture.region,
             t_ns=self._t_ns(),
@@ -70,59 +124,65 @@ class Answers:
             lead=LiveLead(safety.lead.phase, safety.lead.epoch, safety.lead.highest_epoch, safety.lead.why),
             verified=looked is not None and looked.verified,
             reactive=decision is None or decision.reactive,
-            domains=self._domains(),
-            nodes=self._nodes(now_s),
+            domains=domains,
+            nodes=nodes,
             boards=boards,
-            jobs=every_job[:JOBS_TOLD],
+            jobs=every_job,
             meters=self._meters(now_s),
             holds=[asdict(hold) for hold in rules.holds],
             targets=list(target_plans(picture)),
-            releases=[]
-            if looked is None
-            else [asdict(p) for p in partings(now_s, safety, looked.sums, picture.managed)],
+            releases=[asdict(parting) for parting in leaving],
             demotions=[asdict(demoted) for demoted in picture.demotions.standing.values()],
             infeasible={name: round(watts, 1) for name, watts in told.items() if watts > 0},
             silent_nodes=[picture.fleet.nodes[row] for row in np.flatnonzero(quiet).tolist()],
             left_out={
                 "boards": 0 if node else len(picture.fleet.gpus) - len(boards),
-                "jobs": max(0, len(every_job) - JOBS_TOLD),
+                "jobs": self._jobs_left_out(),
             },
         )
 
     def _domains(self) -> list[LiveDomain]:
-        picture, decision, looked = (
-            self._coordinator.picture,
-            self._coordinator.decision,
-            self._coordinator.looked,
-        )
-        fleet, sums = picture.fleet, None if looked is None else looked.sums
+        picture, looked = self._coordinator.picture, self._coordinator.looked
+        fleet, decision = picture.fleet, self._coordinator.decision
+        sums, unknown = None if looked is None else looked.sums, np.full(len(fleet.domains), np.nan)
         if sums is not None and len(sums.counted_w) != len(fleet.domains):
             sums = None  # of the rules before
-        hard_w, target_w, own_w = picture.hard_w, picture.target_w, picture.own_target_w
+        if decision is not None and len(decision.missing_w) != len(fleet.domains):
+            decision = None
+        told = (
+            *(picture.hard_w, picture.target_w, picture.own_target_w),
+            unknown if decision is None else decision.observed_w,
+            *((unknown,) * 3 if sums is None else (sums.counted_w, sums.room_w, sums.unmanaged_w)),
+            np.array([record.fixed_w for record in fleet.domain_records], dtype=np.float64),
+            *((unknown,) * 2 if decision is None else (decision.budget_w, decision.missing_w)),
+        )
         held = {hold.id: reach(hold, picture.rules.domains) for hold in picture.rules.holds}
         found = []
-        for row, record in enumerate(fleet.domain_records):
-            outside = 0 if sums is None else int(sums.uncontrolled[row])
+        for row, (record, watts) in enumerate(
+            zip(fleet.domain_records, zip(*map(column, told), strict=True), strict=True)
+        ):
+            hard, target, own, observed, counted, room, unmanaged, fixed, budget, missing = watts
             closed = sums is not None and bool(sums.closed[row])
+            outside = 0 if sums is None else int(sums.uncontrolled[row])
             found.append(
                 LiveDomain(
-                    domain=record.id,
-                    kind=record.kind,
-                    hard_limit_w=known(hard_w[row]),
-                    target_w=known(target_w[row]),
-                    own_target_w=known(own_w[row]),
-                    observed_w=None if decision is None else known(decision.observed_w[row]),
-                    counted_w=None if sums is None else known(sums.counted_w[row]),
-                    room_w=None if sums is None else known(sums.room_w[row]),
-                    unmanaged_w=None if sums is None else known(sums.unmanaged_w[row]),
-                    fixed_w=record.fixed_w,
-                    budget_w=None if decision is None else known(decision.budget_w[row]),
-                    missing_w=None if decision is None else known(decision.missing_w[row]),
-                    closed=closed,
-                    uncontrolled_gpus=outside,
-                    sum_rule=_sum_rule(closed, outside),
-                    no_raise="" if sums is None else sums.blocked.get(row, ""),
-                    held=tuple(name for name, below in held.items() if below is None or record.id in below),
+                    record.id,
+                    record.kind,
+                    hard,
+                    target,
+                    own,
+                    observed,
+                    counted,
+                    room,
+                    unmanaged,
+                    fixed,
+                    budget,
+                    missing,
+                    closed,
+                    outside,
+                    _sum_rule(closed, outside),
+                    "" if sums is None else sums.blocked.get(row, ""),
+                    tuple(name for name, below in held.items() if below is None or record.id in below),
                 )
             )
         return found
@@ -132,29 +192,25 @@ class Answers:
         fleet, ledger, leavings = picture.fleet, safety.ledger, safety.leavings
         counted_w = np.bincount(fleet.gpu_node, weights=ledger.counted_w(now_s), minlength=len(fleet.nodes))
         quiet, away = ledger.roll.quiet(now_s), leavings.away()
-        age_s = now_s - ledger.roll.heard_s
+        age_s = np.round(now_s - ledger.roll.heard_s, 3)
+        age_s[np.isinf(age_s)] = np.nan  # never heard
         asking = {node for node, request in leavings.waiting.items() if request.whole}
-        return [
-            LiveNode(
-                node=name,
-                domain=fleet.domains[fleet.node_domain[row]],
-                boards=int(fleet.first_gpu[row + 1] - fleet.first_gpu[row]),
-                age_s=known(age_s[row]),
-                silent=bool(quiet[row]),
-                epoch=None if ledger.fence[row] < 0 else int(ledger.fence[row]),
-                commanded=bool(safety.commands.based[row]),
-                place="dark"
-                if ledger.dark[row]
-                else "left"
-                if away[row]
-                else "asks"
-                if row in asking
-                else "here",
-                held=name in picture.held_nodes,
-                counted_w=known(counted_w[row]),
+        dark, gone = ledger.dark.tolist(), away.tolist()
+        return list(
+            map(
+                LiveNode,
+                fleet.nodes,
+                [fleet.domains[row] for row in fleet.node_domain.tolist()],
+                np.diff(fleet.first_gpu).tolist(),
+                age_s.tolist(),
+                quiet.tolist(),
+                [epoch if epoch >= 0 else None for epoch in ledger.fence.tolist()],
+                safety.commands.based.tolist(),
+                [_place(dark[row], gone[row], row in asking) for row in range(len(fleet.nodes))],
+                [name in picture.held_nodes for name in fleet.nodes],
+                np.round(counted_w, 1).tolist(),
             )
-            for row, name in enumerate(fleet.nodes)
-        ]
+        )
 
     def _boards(self, now_s: float, node: str) -> list[LiveBoard]:
         picture, safety = self._coordinator.picture, self._coordinator.picture.safety
@@ -219,15 +275,11 @@ class Answers:
         ]
 
 
-def _encoded_jobs(coordinator: Coordinator, only: str) -> bytes:
-    found = jobs(coordinator, only)
-    if only and not found:
-        return b""
-    whole = {"jobs": found[:JOBS_TOLD], "left_out": max(0, len(found) - JOBS_TOLD)}
-    return msgspec.json.encode(whole)
-
-
 def _sum_rule(closed: bool, outside: int) -> str:
     if closed:
         return "proved"
     return f"sum rule not provable here: {outside} GPUs not controlled"
+
+
+def _place(dark: bool, gone: bool, asks: bool) -> str:
+    return "dark" if dark else "left" if gone else "asks" if asks else "here"

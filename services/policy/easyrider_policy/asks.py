@@ -71,10 +71,13 @@ class AskDesk:
     async def _state(self, ask: Ask) -> bytes | str:
         if ask.name and ask.name not in self._coordinator.picture.fleet.node_index:
             return f"{ask.name!r} is no node of these rules"
-        return self._answers.state(ask.name)
+        return await self._answers.state(ask.name)
 
     async def _jobs(self, ask: Ask) -> bytes | str:
-        return self._answers.jobs(ask.name) or f"no job {ask.name!r} runs here, as far as the nodes have told"
+        return (
+            await self._answers.jobs(ask.name)
+            or f"no job {ask.name!r} runs here, as far as the nodes have told"
+        )
 
     async def _rules(self, _ask: Ask) -> bytes | str:
         judged = await self._rulebook.asked()
