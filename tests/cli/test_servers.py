@@ -1,0 +1,67 @@
+"""The servers of a local stack: shut unless they are asked to be open, and open to this machine alone."""
+
+import time
+from pathlib import Path
+
+import pytest
+from store_attempts import StoreAttempts
+
+from easyrider.bus import Bus, BusDown
+from easyrider_cli import servers
+from easyrider_cli.rundir import RunFolder
+from easyrider_cli.servers import OPEN, servers_up
+
+
+def fresh(root: Path) -> RunFolder:
+    folder = RunFolder.fresh(root)
+    folder.log("x").parent.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def listens_on(port: int) -> set[str]:
+    """Addresses, as the kernel writes them, of those who listen on a port."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            address, at = local.split(":")
+            if state == "0A" and int(at, 16) == port:
+                found.add(address)
+    return found
+
+
+async def test_a_stack_lets_nobody_in_without_a_key_and_a_password(tmp_path: Path) -> None:
+    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"]) as running:
+        with pytest.raises(BusDown):
+            await Bus.connect(running.nats.url, name="policy", wait_s=0.5).__aenter__()
+        stranger = StoreAttempts(running.redis.port)
+        assert stranger.denied(("GET", "er:site:rules"), ("FLUSHALL",)) == [True, True]
+        stranger.close()
+        settings = running.bus("policy") | running.store("policy")
+        async with Bus.connect(running.nats.url, name="policy", seed_file=running.seed("policy"), wait_s=5):
+            pass
+    assert set(settings) == {"nats_url", "seed_file", "redis_url", "redis_user", "redis_password_file"}
+
+
+@pytest.mark.parametrize("insecure", [False, True], ids=["shut", "open"])
+def test_a_stack_listens_on_the_loopback_alone(tmp_path: Path, insecure: bool) -> None:
+    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"], insecure=insecure) as running:
+        for server in running.by_name.values():
+            assert listens_on(server.port) == {"0100007F"}, server.name
+
+
+async def test_an_open_stack_has_to_be_asked_for_and_gives_out_no_keys(tmp_path: Path) -> None:
+    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"], insecure=True) as running:
+        async with Bus.connect(running.nats.url, name="anybody", wait_s=5) as bus:
+            assert bus.connected
+        assert running.keys is None
+        assert set(running.bus("policy") | running.store("policy")) == {"nats_url", "redis_url"}
+    assert OPEN.startswith("INSECURE")
+
+
+def test_keys_and_passwords_of_a_stack_take_less_than_a_second_to_make(tmp_path: Path) -> None:
+    folder, began_s = fresh(tmp_path / "r"), time.process_time()
+
+    servers._guarded(folder, "local", "site", [f"node-{n}" for n in range(8)])
+
+    assert time.process_time() - began_s < 1.0
