@@ -19,6 +19,8 @@ from easyrider_policy.core.solution import Solution
 
 STEADY_SHARE = 0.01
 """Of what a region's domain may carry: shares that move less stay as they are, as long as they fit."""
+QUIET_PERIODS = 3
+"""A region quiet for longer may not hear either: it is planned at what it could be drawing, and others make room."""
 Watts = dict[str, float]
 
 
@@ -109,7 +111,7 @@ class Regions:
                 account,
                 planned[name],
                 self.carried[name],
-                now_s - account.heard_s < self.lending.lease_s,
+                now_s - account.heard_s < QUIET_PERIODS * self.lending.leases.control_period_s,
                 self.wanted.get(name, (0.0, 0.0))[1],
             )
             for name, account in self.lending.accounts.items()
