@@ -14,6 +14,7 @@ import pytest
 from encrypted_site import NODES, Encrypted, encrypted_site
 from installed_site import Installed, write_site
 from live_site import Site, boot_ns, lines, until
+from store_attempts import StoreAttempts
 
 from easyrider import certificates
 from easyrider.guardian_link import GuardianLink
@@ -95,6 +96,20 @@ def settled(site: Site) -> dict[str, list[float]]:
 
     until(still, 60, "limits that stay")
     return held
+
+
+def test_services_ask_bus_and_store_for_nothing_that_is_not_theirs(encrypted: Encrypted) -> None:
+    installed = encrypted.installed
+    settled(encrypted.site)
+
+    admin = StoreAttempts(
+        installed.redis.port, "admin", installed.login("admin").password_file.read_text().strip()
+    )
+    refused = admin.ask(("ACL", "LOG"))
+    admin.close()
+    assert refused == [b"*0\r\n"]
+    for name in encrypted.site.stack.services():
+        assert "the server forbids it" not in encrypted.site.folder.log(name).read_text(), name
 
 
 def lost_since(site: Site, name: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from installed_site import Installed, site_installed
-from live_site import LEAN, QUICK_LEASES, Site, calm_world, site_up, start_jobs
+from live_site import QUICK_LEASES, Site, calm_world, site_up, start_jobs
 
 from easyrider.embedded import ServerProcess
 from easyrider_cli import stack
@@ -71,6 +71,8 @@ def encrypted_site(root: Path) -> Iterator[Encrypted]:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stack, "servers_up", servers_up)
-            with site_up(root / "s", calm_world(), without=LEAN, rules={"leases": QUICK_LEASES}) as site:
+            with site_up(
+                root / "s", calm_world(), without=("infra-bridge",), rules={"leases": QUICK_LEASES}
+            ) as site:
                 start_jobs(site)
                 yield Encrypted(site, installed)
