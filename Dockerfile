@@ -23,8 +23,7 @@ RUN pip install --quiet --no-index --no-deps /wheel/*.whl \
  # an empty volume takes over owner and mode of the folder that it is laid on
  && install -d -o 0 -g 10001 -m 02750 /run/easyrider \
  && install -d -o 0 -g 0 -m 0700 /var/lib/easyrider-guardian \
- && install -d -o 10001 -g 10001 -m 0750 /var/lib/easyrider /var/lib/easyrider/policy /var/lib/easyrider/api \
-      /var/lib/easyrider/recorder /var/lib/easyrider/nats /var/lib/easyrider/redis \
+ && install -d -o 10001 -g 10001 -m 0750 /var/lib/easyrider /var/lib/easyrider/nats /var/lib/easyrider/redis \
  && install -d -o 10001 -g 10001 -m 0755 /run/easyrider-twin
 COPY deploy/image/ready.py /opt/easyrider/ready.py
 USER 10001:10001

@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
 # `make up` and `make down`: the product in containers beside two simulated nodes. What goes wrong is told in one line.
 #
-#   EASYRIDER_SITE=site       folder of keys, certificates and settings, written by `easyrider init` if it is not there
-#   EASYRIDER_PROJECT=easyrider, EASYRIDER_PROFILES=twin, EASYRIDER_NATS_PORT=4222, EASYRIDER_BIND=127.0.0.1
+#   EASYRIDER_SITE=site        folder of keys, certificates and settings, written by `easyrider init` if it is not there
+#   EASYRIDER_PROFILES=twin    what runs beside the core; "twin regions" has a site folder of its own, site-regions
+#   EASYRIDER_PROJECT=easyrider, EASYRIDER_NATS_PORT=4222, EASYRIDER_API_PORT=8480, EASYRIDER_BIND=127.0.0.1
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-export EASYRIDER_SITE=${EASYRIDER_SITE:-$PWD/site}
+rules=(deploy/compose/twin/rules.yaml)
+folder=site
+case " ${EASYRIDER_PROFILES-twin} " in *" regions "*)
+  rules+=(deploy/compose/twin/regions.yaml) folder=site-regions
+  export EASYRIDER_TOP=-site # the region at the top
+  ;;
+esac
+export EASYRIDER_SITE=${EASYRIDER_SITE:-$PWD/$folder}
 # who may read the secrets: the services' own group where root wrote them, else the caller's
 export EASYRIDER_GID=${EASYRIDER_GID:-$([ "$(id -u)" = 0 ] && echo 10001 || id -g)}
 export COMPOSE_PROJECT_NAME=${EASYRIDER_PROJECT:-easyrider}
@@ -29,34 +37,34 @@ find_compose() {
 
 write_site() {
   [ ! -e "$EASYRIDER_SITE/site.json" ] || return 0
-  .venv/bin/easyrider init "$EASYRIDER_SITE" --tree deploy/compose/twin/rules.yaml \
+  cat "${rules[@]}" >"$log"
+  .venv/bin/easyrider init "$EASYRIDER_SITE" --tree "$log" \
     --nats-host nats --redis-host redis --api-host api --at /run/secrets
   # into the file that is there, so that its owner and mode stay
-  cat deploy/compose/twin/meters.yaml >"$EASYRIDER_SITE/infra-bridge/meters.yaml"
+  cat deploy/compose/twin/meters.yaml >"$EASYRIDER_SITE/infra-bridge${EASYRIDER_TOP:-}/meters.yaml"
 }
 
-# The newest line that tells of a refusal, else the newest.
-last_words() {
-  docker logs --tail 50 "$1" >"$log" 2>&1 || true
-  grep -E 'refused|cannot be read' "$log" | tail -n 1 | grep . || tail -n 1 "$log"
-}
+# The newest line of a container's log that tells of a refusal; nothing where there is none.
+refusal() { docker logs --tail 200 "$1" 2>&1 | grep -E 'refused|cannot be read' | tail -n 1; }
 
 # What an engine says in many words, in one line of ours; else its own last words.
 explain() {
-  local how unwell
+  local how name told unwell=
   if grep -q -E 'port is already allocated|address already in use' "$log"; then
-    no "a port is taken: $(grep -o -E '[0-9.]+:[0-9]+( failed)?: (port is|bind: address) already.*' "$log" | tail -n 1); another one: EASYRIDER_NATS_PORT=14222 make up"
+    no "a port is taken: $(grep -o -E '[0-9.]+:[0-9]+( failed)?: (port is|bind: address) already.*' "$log" | tail -n 1); another one: EASYRIDER_NATS_PORT=14222 EASYRIDER_API_PORT=18480 make up"
   elif grep -q 'could not select device driver' "$log"; then
     no "profile gpu: this engine reaches no NVIDIA GPU; it needs the driver and the NVIDIA Container Toolkit on this host"
   elif grep -q -E 'env file .* not found|bind source path does not exist' "$log"; then
     no "a secret is missing: $(grep -o -E '(env file |path does not exist: ).*' "$log" | tail -n 1); easyrider init $EASYRIDER_SITE --add writes what is missing"
   fi
-  # of several that are not well, first who cannot start, then who waits for it
+  # of several that are not well, first who was refused something, then who cannot start, then who waits
   for how in Restarting 'Exit(ed)? \(?[1-9]' unhealthy; do
-    unwell=$("${compose[@]}" "${profiles[@]}" ps -a 2>/dev/null | grep -E "$how" | head -n 1 | cut -d' ' -f1 || true)
-    [ -z "$unwell" ] || break
+    for name in $("${compose[@]}" "${profiles[@]}" ps -a 2>/dev/null | grep -E "$how" | cut -d' ' -f1); do
+      unwell=${unwell:-$name}
+      told=$(refusal "$name") && no "$name is not well: $told"
+    done
   done
-  [ -z "$unwell" ] || no "$unwell is not well: $(last_words "$unwell")"
+  [ -z "$unwell" ] || no "$unwell is not well: $(docker logs --tail 1 "$unwell" 2>&1)"
   no "$(grep -v '^ *$' "$log" | tail -n 1)"
 }
 
@@ -64,7 +72,11 @@ up() {
   write_site
   say "building and starting; the first time takes some minutes"
   "${compose[@]}" "${profiles[@]}" up -d --build ${waits[@]+"${waits[@]}"} >"$log" 2>&1 || explain
-  say "up. The bus is at tls://${EASYRIDER_BIND:-127.0.0.1}:${EASYRIDER_NATS_PORT:-4222}; logs: ${compose[*]} -p $COMPOSE_PROJECT_NAME logs -f policy"
+  local at=${EASYRIDER_BIND:-127.0.0.1}
+  say "up
+  plans as they come:  .venv/bin/easyrider plan --nats-url tls://$at:${EASYRIDER_NATS_PORT:-4222} --user $EASYRIDER_SITE/dashboard
+  admin API:           https://$at:${EASYRIDER_API_PORT:-8480}/v1/ (token in $EASYRIDER_SITE/admin/api.token)
+  logs:                ${compose[*]} -p $COMPOSE_PROJECT_NAME logs -f policy"
 }
 
 find_compose
@@ -74,7 +86,7 @@ case "${1:-}" in
     # what a simulated site remembers goes with it; a real guardian's record of what it found stays
     volumes=(-v)
     case " ${EASYRIDER_PROFILES-twin} " in *" gpu "*) volumes=() ;; esac
-    "${compose[@]}" --profile twin --profile gpu down ${volumes[@]+"${volumes[@]}"} --remove-orphans -t 10
+    "${compose[@]}" --profile twin --profile gpu --profile regions --profile recorder down ${volumes[@]+"${volumes[@]}"} --remove-orphans -t 10
     ;;
   *) no "say up or down" ;;
 esac

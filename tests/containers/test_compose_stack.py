@@ -4,12 +4,16 @@ The tests of this file share one stack and are read from top to bottom: a day in
 """
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from compose_stack import NODES, ComposeStack, own_stack, until
+from compose_stack import NODES, ROOT, ComposeStack, own_stack, until
+from page import blocks
 
 from easyrider import subjects
 from easyrider.bus import Bus, BusDown
@@ -21,10 +25,16 @@ pytestmark = [pytest.mark.containers, pytest.mark.system, pytest.mark.slow, pyte
 RATING_W, FALLBACK_W = 700.0, 200.0
 GUARDIANS = tuple(f"guardian-{node}" for node in NODES)
 SERVICES = (
-    "nats", "redis", "policy", "forecaster", "infra-bridge", "twin", *GUARDIANS,
+    "nats", "redis", "policy", "forecaster", "infra-bridge", "api", "twin", *GUARDIANS,
     *(f"{name}-{node}" for name in ("telemetry", "actuator") for node in NODES),
 )  # fmt: skip
 SYS_ADMIN = 1 << 21
+COMMANDS = [
+    block
+    for block in blocks(ROOT / "docs" / "install.md")
+    if block.where == "containers"
+    and not block.text.startswith("make ")  # those bring up and down what is tested
+]
 DEAD_MAN_S, GRANT_AGE_S = 10.0, 2.0
 
 
@@ -138,6 +148,24 @@ def test_a_frozen_coordinator_leaves_every_board_at_its_fallback_and_takes_over_
         "the coordinator raises again",
     )
     until(lambda: stack.is_well("policy"), 60, "policy healthy again")
+
+
+@pytest.mark.parametrize("number", range(len(COMMANDS)))
+def test_a_command_of_the_installation_page_runs_against_it(stack: ComposeStack, number: int) -> None:
+    command = COMMANDS[number].text
+    for theirs, ours in (
+        (":4222", f":{stack.port}"), (":8480", f":{stack.api_port}"), (" site/", f" {stack.site}/"),
+        ("-p easyrider ", f"-p {stack.project} "),
+    ):  # fmt: skip
+        command = command.replace(theirs, ours)
+    environ = stack.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=ROOT, env=environ, capture_output=True, text=True, timeout=90, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
 def test_down_leaves_neither_container_nor_network_nor_volume(stack: ComposeStack) -> None:

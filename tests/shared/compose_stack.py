@@ -35,11 +35,12 @@ def until(true: Callable[[], Any], within_s: float, what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ComposeStack:
-    """One project of compose.yaml with a site folder and ports of its own."""
+    """One project of compose.yaml with a site folder and ports of its own; `port` is that of the bus."""
 
     project: str
     site: Path
     port: int
+    api_port: int
 
     @property
     def environ(self) -> dict[str, str]:
@@ -48,6 +49,7 @@ class ComposeStack:
             "EASYRIDER_PROJECT": self.project,
             "EASYRIDER_SITE": str(self.site),
             "EASYRIDER_NATS_PORT": str(self.port),
+            "EASYRIDER_API_PORT": str(self.api_port),
             "EASYRIDER_GID": str(self.site.stat().st_gid if self.site.exists() else 10001),
             "EASYRIDER_HEALTH_INTERVAL": "1s",
         }
@@ -121,7 +123,7 @@ class ComposeStack:
 @contextmanager
 def own_stack(folder: Path, name: str) -> Iterator[ComposeStack]:
     """A project that is not up yet; whatever of it was brought up is gone on the way out."""
-    stack = ComposeStack(f"er-test-{name}-{os.getpid()}", folder / "site", free_port())
+    stack = ComposeStack(f"er-test-{name}-{os.getpid()}", folder / "site", free_port(), free_port())
     try:
         yield stack
     finally:
