@@ -51,6 +51,8 @@ def init(asked: Asked, *, add: bool, rotate: bool, as_json: bool) -> int:
     """Exit code. Raises `AlreadyThere`, `NoSite`, `BadSite`; then nothing was written."""
     group = services_group()
     if rotate:
+        if add or asked.nodes is not None or asked.rules_file is not None:
+            raise BadSite(["--rotate renews what is there; nodes and rules go with --add, afterwards"])
         site = _known(asked.folder)
         init_material.renew(SiteFolder(asked.folder, group), site, certificates.today())
         done, after = "renewed", _AFTER_RENEWAL

@@ -8,6 +8,7 @@ import msgspec
 
 from easyrider import certificates, store_acl, tokens
 from easyrider.certificates import Issued
+from easyrider.errors import EasyRiderError
 from easyrider.nats_config import make_nkey, seed_file
 from easyrider.permissions import User
 from easyrider.store_acl import StoreUser
@@ -19,6 +20,17 @@ from easyrider_cli.init_site import Site, SiteUser, bus_users, guardians
 ADMIN, API = store_acl.ADMIN, "api"
 TOKEN_FILE = "api.token"
 _TOKEN_S = 90 * 86400.0
+
+
+class AuthorityEnded(EasyRiderError):
+    """The authority of an installation has expired, and with it everything it signed; nothing was written."""
+
+    def __init__(self, folder: Path, ended: datetime) -> None:
+        self.folder, self.ended = folder, ended
+        super().__init__(
+            f"the authority in {folder / AUTHORITY} ended on {ended:%Y-%m-%d}: remove that folder and renew again, "
+            "then every folder has to be brought to its machine at once"
+        )
 
 
 def write_all(folder: SiteFolder, site: Site, rules: str | None, now: datetime) -> None:
@@ -35,8 +47,14 @@ def write_all(folder: SiteFolder, site: Site, rules: str | None, now: datetime) 
 
 
 def renew(folder: SiteFolder, site: Site, now: datetime) -> None:
-    """A new certificate and key for every server and client, signed by the authority that all of them believe."""
-    certify(folder, site, _authority(folder, now), now, again=True)
+    """A new certificate and key for every server and client, signed by the authority that all of them believe.
+
+    Raises `AuthorityEnded` where nobody would believe them.
+    """
+    authority = _authority(folder, now)
+    if (ended := certificates.expires(authority.certificate)) <= now:
+        raise AuthorityEnded(folder.root, ended)
+    certify(folder, site, authority, now, again=True)
 
 
 def write_servers(folder: SiteFolder, site: Site) -> None:

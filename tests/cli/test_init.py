@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from easyrider.config import from_env
 from easyrider.embedded import _find
 from easyrider_actuator import config as actuator
 from easyrider_cli.init_folder import AlreadyThere, NoSite, services_group
+from easyrider_cli.init_material import AuthorityEnded
 from easyrider_cli.init_site import BadSite
 from easyrider_forecaster import config as forecaster
 from easyrider_guardian import settings as guardian
@@ -209,7 +211,7 @@ def test_faults_of_the_rules_are_told_with_the_file(tmp_path: Path, rules_file: 
 def test_rotation_renews_every_certificate_and_keeps_everything_else(with_rules: Path) -> None:
     before = everything(with_rules)
 
-    write_site(with_rules, rotate=True)
+    write_site(with_rules, rotate=True, nodes=None)
 
     after = everything(with_rules)
     changed = {name for name in after if after[name] != before.get(name)}
@@ -219,6 +221,20 @@ def test_rotation_renews_every_certificate_and_keeps_everything_else(with_rules:
     }
     assert changed == wanted
     assert not [name for name in changed if name.startswith("authority")]
+
+
+def test_rotation_takes_no_nodes_and_no_expired_authority(
+    with_rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = everything(with_rules)
+
+    with pytest.raises(BadSite, match="--add"):
+        write_site(with_rules, rotate=True, nodes="n9")
+    monkeypatch.setattr(certificates, "today", lambda: datetime.now(UTC) + timedelta(days=4000))
+    with pytest.raises(AuthorityEnded):
+        write_site(with_rules, rotate=True, nodes=None)
+
+    assert everything(with_rules) == before
 
 
 def test_a_node_more_gets_its_keys_and_those_of_the_others_stay(with_rules: Path, rules_file: Path) -> None:
