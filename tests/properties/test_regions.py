@@ -31,8 +31,26 @@ def test_no_interleaving_lets_regions_draw_more_than_their_parent_has(seed, regi
     assert highest_w <= world.limit_w + 1e-6
 
 
+def out_of_reach() -> RegionWorld:
+    """A region with all the spare watts, cut off from its parent, whose coordinator then loses its boards too."""
+    world = RegionWorld(5, 2, 0.0, 1.0)
+    world._want = lambda: None
+    spare_w = world.limit_w - 220.0
+    world.wanted = {"r0": (100.0 + spare_w, 100.0 + spare_w), "r1": (120.0, 120.0)}
+    world.run(12.0)
+    world.cut["r0"] = world.now_s + 1000.0
+    world.wanted = {"r0": (100.0, 100.0), "r1": (120.0 + spare_w, 120.0 + spare_w)}
+    world.run(LEASE_S - 4.0)
+    for group in world.regions[0].groups:
+        group.reached = False
+    return world
+
+
 def broke() -> bool:
-    """Whether some seed of a fixed set exceeds the limit."""
+    """Whether the limit is exceeded: in a region out of reach in and out, or for some seed of a fixed set."""
+    world = out_of_reach()
+    if world.run(40.0) > world.limit_w + 1e-6:
+        return True
     for seed in ROUGH_SEEDS:
         world = RegionWorld(seed, 3, 1.0, 0.8, lease_s=(10.0, 30.0)[seed % 2])
         if world.run(150.0) > world.limit_w + 1e-6:

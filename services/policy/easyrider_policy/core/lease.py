@@ -117,8 +117,8 @@ class Lease:
         """What holds now: the grant until `reaction_s` before its lease ends, then the guaranteed share."""
         now = self.tenure
         left_s = 0.0
-        if now is not None and now.boot_id == self._boot_id and boot_ns >= now.minted_ns:
-            left_s = max(0.0, now.lease_s - (boot_ns - now.minted_ns) / SECOND_NS)
+        if now is not None and now.boot_id == self._boot_id and boot_ns >= now.minted_ns - SECOND_NS:
+            left_s = max(0.0, now.lease_s - max(0, boot_ns - now.minted_ns) / SECOND_NS)
         if now is None or left_s <= self.reaction_s:
             return Envelope(
                 hard_w=self.guaranteed_w, target_w=self.guaranteed_w, left_s=left_s, granted_w=None

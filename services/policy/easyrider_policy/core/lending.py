@@ -101,11 +101,13 @@ class Lending:
         before = account.demand
         if before is not None and (demand.epoch, demand.seq) <= (before.epoch, before.seq):
             return False
+        named = Key(demand.highest_epoch, demand.highest_seq)
+        if named.epoch == self.epoch and named.seq > self.seq:
+            return False  # we never said that
         account.demand, account.heard_s = demand, now_s
         if demand.tree_version >= self.version:
             account.owed_w = account.borrower.guaranteed_w
-        named = Key(demand.highest_epoch, demand.highest_seq)
-        if named.epoch == self.epoch and named.seq <= self.seq:
+        if named.epoch == self.epoch:
             account.fenced = True
             # Of the named one the demand itself tells what of it is obeyed.
             account.grants = [grant for grant in account.grants if grant.key > named]

@@ -1,0 +1,185 @@
+"""A parent's side: lower first, verified, then raise; and what a region counts that says nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from easyrider.messages import Demand
+from easyrider.tree import Leases
+from easyrider_policy.core.lending import Borrower, Grant, Lending
+
+LEASES, LEASE_S = Leases(), 10.0
+WAIT_S = 10.0 + 5.0 + 2.0
+CARRIED = {"a": np.ones(1), "b": np.ones(1)}
+
+
+def lending() -> Lending:
+    found = Lending(
+        [Borrower(id=name, row=0, guaranteed_w=100.0, worst_w=900.0) for name in "ab"], LEASES, LEASE_S
+    )
+    found.took_over(1, -1000.0)
+    return found
+
+
+def demand(region: str, seq: int, named: tuple[int, int] = (0, 0), **other: Any) -> Demand:
+    told: dict[str, Any] = {
+        "parent": "site", "region": region, "boot_id": "boot", "nonce": seq, "observed_w": None, "floor_w": 50.0,
+        "want_w": 900.0, "curve_w": (), "curve_value": (), "t_ns": 0, "mono_ns": 0, "epoch": 1, "seq": seq,
+        "highest_epoch": named[0], "highest_seq": named[1], "counted_w": 50.0,
+    }  # fmt: skip
+    return Demand(**{**told, **other})
+
+
+def say(found: Lending, now_s: float, a_w: float, b_w: float, limit_w: float = 1000.0) -> dict[str, Grant]:
+    room_w = np.array([limit_w - sum(found.counted_w(now_s).values())])
+    wanted = {"a": (a_w, a_w), "b": (b_w, b_w)}
+    return {grant.region: grant for grant in found.compose(now_s, wanted, room_w, CARRIED, True)}
+
+
+def obeyed(found: Lending, grant: Grant, seq: int, now_s: float, **other: Any) -> None:
+    """The region names the budget, and says that it draws so much at most."""
+    word = {"granted_w": grant.hard_w, "counted_w": grant.hard_w} | other
+    assert found.heard(demand(grant.region, seq, grant.key, **word), now_s)
+
+
+def met() -> Lending:
+    """Both regions obey this leader; `a` holds 800 W, `b` its guaranteed 100 W. Next seq: 3."""
+    found = lending()
+    for name in "ab":
+        found.heard(demand(name, 1), 0.0)
+    first = say(found, 0.0, 100.0, 100.0)
+    for name in "ab":
+        obeyed(found, first[name], 2, 0.1)
+    obeyed(found, say(found, 0.1, 800.0, 100.0)["a"], 3, 0.2)
+    return found
+
+
+def test_what_one_gives_back_is_lent_on_when_it_says_so_and_not_before():
+    found = met()
+    found.heard(demand("b", 3, (1, 2), granted_w=100.0), 1.0)
+
+    grants = say(found, 1.0, 200.0, 800.0)
+    assert grants["a"].hard_w == 200.0
+    assert grants["b"].hard_w == pytest.approx(200.0)  # what was free anyway
+
+    obeyed(found, grants["a"], 4, 1.2)
+    found.heard(demand("b", 4, grants["b"].key, granted_w=200.0), 1.3)
+    assert say(found, 1.3, 200.0, 800.0)["b"].hard_w == 800.0
+
+
+def test_a_region_that_took_a_smaller_budget_counts_what_it_could_still_be_drawing():
+    found = met()
+    smaller = say(found, 1.0, 200.0, 100.0)["a"]
+    obeyed(found, smaller, 4, 1.2, counted_w=650.0)
+
+    assert found.counted_w(1.2)["a"] == 650.0
+
+
+def test_a_smaller_budget_leaves_at_once_although_the_demand_was_answered():
+    found = met()
+    say(found, 0.3, 800.0, 100.0)
+
+    assert say(found, 0.4, 300.0, 100.0)["a"].hard_w == 300.0
+
+
+def test_a_silent_region_counts_all_it_was_granted_until_the_full_wait_then_its_share():
+    found = met()
+    say(found, 0.3, 300.0, 100.0)  # lost on its way
+
+    assert found.counted_w(LEASE_S + WAIT_S)["a"] == 800.0
+    assert found.counted_w(0.21 + LEASE_S + WAIT_S)["a"] == 100.0
+
+
+def test_what_a_region_could_not_get_below_stays_counted_after_its_lease():
+    found = met()
+    grant = say(found, 0.3, 800.0, 100.0)["a"]
+    obeyed(found, grant, 4, 0.5, floor_w=450.0)
+
+    assert found.counted_w(500.0)["a"] == 450.0
+
+
+def test_a_region_that_comes_back_gets_no_more_than_is_still_there():
+    found = met()
+    found.heard(demand("b", 3, (1, 2), granted_w=100.0), 100.0)
+    obeyed(found, say(found, 100.0, 100.0, 900.0)["b"], 4, 100.2)
+
+    found.heard(demand("a", 4, (1, 3)), 101.0)
+
+    assert say(found, 101.0, 800.0, 900.0)["a"].hard_w <= 100.0
+
+
+def test_after_a_take_over_a_region_counts_its_whole_domain_until_it_names_a_budget_of_ours():
+    found = met()
+    found.took_over(2, 10.0)
+    assert found.counted_w(10.0)["a"] == 900.0
+
+    found.heard(demand("a", 4, (1, 9), granted_w=800.0), 10.5)
+    assert found.counted_w(10.5)["a"] == 900.0
+    hold = say(found, 10.5, 800.0, 100.0)["a"]
+    assert hold.hard_w == 800.0
+
+    obeyed(found, hold, 5, 10.7)
+    assert found.counted_w(10.7)["a"] == 800.0
+
+
+def test_a_region_never_heard_counts_its_guaranteed_share_once_every_grant_of_before_ran_out():
+    found = lending()
+    found.took_over(2, 0.0)
+
+    assert found.counted_w(LEASE_S + WAIT_S - 0.1)["b"] == 900.0
+    assert found.counted_w(LEASE_S + WAIT_S + 0.1)["b"] == 100.0
+
+
+def test_a_take_over_moves_nobody_for_a_moment():
+    found = met()
+    found.took_over(2, 10.0)
+
+    assert found.planned_w(10.5)["a"] == 800.0
+
+
+@pytest.mark.parametrize("late", [(1, 2), (0, 99)])
+def test_a_late_or_repeated_demand_changes_nothing(late):
+    found = met()
+    before = found.counted_w(1.0)
+
+    assert not found.heard(demand("a", late[1], (1, 4), epoch=late[0], counted_w=1.0, granted_w=1.0), 1.0)
+    assert found.counted_w(1.0) == before
+
+
+def test_a_demand_that_names_a_budget_never_said_is_left_aside():
+    found = met()
+
+    assert not found.heard(demand("a", 4, (1, 999), granted_w=1.0, counted_w=1.0), 1.0)
+    assert found.counted_w(1.0)["a"] == 800.0
+
+
+def test_a_region_with_something_that_cannot_be_counted_counts_its_whole_domain():
+    found = met()
+    found.heard(demand("a", 4, (1, 3), counted_w=None), 1.0)
+
+    assert found.counted_w(1.0)["a"] == 900.0
+
+
+def test_over_a_limit_nothing_rises_not_even_inside_the_count():
+    found = met()
+    smaller = say(found, 0.3, 300.0, 100.0)["a"]
+    obeyed(found, smaller, 4, 0.5, counted_w=800.0)
+
+    assert say(found, 0.6, 700.0, 100.0, limit_w=500.0)["a"].hard_w == 300.0
+
+
+def test_a_guaranteed_share_that_rules_lower_counts_until_the_region_says_it_has_those_rules():
+    found = met()
+    lower = [Borrower(id=name, row=0, guaranteed_w=60.0, worst_w=900.0) for name in "ab"]
+    moved = found.moved_to(lower, LEASES, LEASE_S, 2)
+    assert moved.counted_w(500.0)["b"] == 100.0
+
+    moved.heard(demand("b", 9, (1, 2), tree_version=2), 500.0)
+    assert moved.counted_w(1000.0)["b"] == 60.0
+
+
+def test_the_wait_grows_by_a_lease_for_each_level_of_regions_below():
+    deep = Borrower(id="a", row=0, guaranteed_w=1.0, worst_w=2.0, levels=2)
+
+    assert lending().wait_s(deep) == WAIT_S + 2 * LEASE_S
