@@ -92,6 +92,15 @@ async def test_refusals_of_one_address_fill_no_disk(api: Inner) -> None:
     assert [line["status"] for line in api.results()] == [201, 429]
 
 
+async def test_who_shows_no_token_fills_no_disk_either(api: Inner) -> None:
+    for _ in range(100):
+        await api.ask("POST", "/holds", None, json={})
+
+    assert [line["status"] for line in api.results()] == [401] * 20
+    await api.ask("POST", "/holds", "operator", json={})
+    assert api.results()[-1]["status"] == 201
+
+
 async def test_a_body_that_says_it_is_too_large_is_not_read(api: Inner) -> None:
     answer = await api.ask(
         "POST", "/holds", content=b"x" * 100_001, headers={"Content-Type": "application/json"}

@@ -205,6 +205,40 @@ def test_a_head_that_does_not_come_ends_the_connection(live: LiveApi) -> None:
         assert time.monotonic() - began_s < 5.0
 
 
+def test_one_address_can_not_take_every_connection(live: LiveApi) -> None:
+    host, _, port = live.address.partition(":")
+    held = [socket.create_connection((host, int(port)), timeout=5) for _ in range(200)]
+    try:
+        with socket.create_connection((host, int(port)), timeout=5, source_address=("127.0.0.2", 0)) as other:
+            other.sendall(b"GET /v1/health HTTP/1.1\r\nHost: api\r\n\r\n")
+            assert other.recv(100).startswith(b"HTTP/1.1 200")
+    finally:
+        for link in held:
+            link.close()
+    until(lambda: live.ask("GET", "/tree").status_code == 200, 5, "the first address to be served again")
+
+
+def test_it_answers_before_bus_and_store_are_there(tmp_path: Path) -> None:
+    first_token(tmp_path)
+    process = api_process(tmp_path, "api", "nats://127.0.0.1:1", "redis://127.0.0.1:1/0")
+    process.start()
+    try:
+        file = tmp_path / "api.address"
+        address = until(lambda: file.exists() and file.read_text(), 30, "it to listen")
+
+        def health() -> httpx.Response | None:
+            try:
+                return httpx.get(f"http://{address}/v1/health", timeout=5.0)
+            except httpx.TransportError:
+                return None
+
+        answer = until(health, 20, "an answer")
+        assert answer.status_code == 503
+        assert answer.json()["checks"] == {"bus": False, "store": False, "audit": True}
+    finally:
+        assert process.end() == 0
+
+
 def test_fifty_megabytes_are_refused_without_being_taken(live: LiveApi) -> None:
     head = (
         f"POST /v1/holds HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer {live.admin}\r\n"

@@ -12,6 +12,7 @@ from easyrider.journal import Journal
 from easyrider.life import Life
 from easyrider.messages import Plan
 from easyrider.service import run
+from easyrider_policy_api.adapters.patience import Patience
 from easyrider_policy_api.adapters.web_server import bound, serving
 from easyrider_policy_api.app import build
 from easyrider_policy_api.auditor import Auditor
@@ -21,21 +22,18 @@ from easyrider_policy_api.core import peers
 from easyrider_policy_api.gatekeeper import Gatekeeper
 from easyrider_policy_api.guard import Guard
 from easyrider_policy_api.house import House
+from easyrider_policy_api.late_bus import LateBus
 from easyrider_policy_api.once import Once
 from easyrider_policy_api.pulse import Pulse
 from easyrider_policy_api.rules_desk import RulesDesk
 
 
 async def start(config: Config, life: Life) -> None:
-    """Wire one API. It answers before bus and store do, and says what is missing."""
-    door = bound(config.address, config.address_file)
-    async with (
-        Bus.connect(config.nats_url, name="api", seed_file=config.seed_file, tls=config.tls) as bus,
-        AdminStore.connect(config.redis_url, login=config.login, tls=config.tls) as store,
-    ):
-        auditor = Auditor(
-            Journal(config.state_dir), bus, config.region, f"policy-api/{socket.gethostname()}.{os.getpid()}"
-        )
+    """Wire one API. It answers before bus and store are there, and says what is missing."""
+    door, bus = bound(config.address, config.address_file), LateBus()
+    async with AdminStore.connect(config.redis_url, login=config.login, tls=config.tls) as store:
+        source = f"policy-api/{socket.gethostname()}.{os.getpid()}"
+        auditor = Auditor(Journal(config.state_dir), bus, config.region, source)
         link = CoordinatorLink(bus, config.tree, config.region, config.ask_deadline_s, time.monotonic)
         pulse = Pulse(store, config.tree)
         house = House(
@@ -67,20 +65,28 @@ async def start(config: Config, life: Life) -> None:
             body_limit_bytes=config.body_limit_bytes,
             mono_s=time.monotonic,
         )
-        await bus.subscribe(subjects.plan(config.region), (Plan,), link.on_plan, keep=1)
         life.flag("bus", lambda: bus.connected)
         life.flag("store", lambda: pulse.beats)
         life.flag("audit", lambda: auditor.whole)
         life.on_stop(auditor.close)
         life.spawn("pulse", pulse.run())
-        async with serving(
-            guard,
-            door,
-            certificate=config.server_certificate_file,
-            key=config.server_key_file,
-            head_timeout_s=config.head_timeout_s,
-            spawn=life.spawn,
+        async with (
+            serving(
+                guard,
+                door,
+                certificate=config.server_certificate_file,
+                key=config.server_key_file,
+                patience=Patience(
+                    head_timeout_s=config.head_timeout_s,
+                    peer_connections=config.peer_connections,
+                    proxies=peers.networks(config.proxies),
+                ),
+                spawn=life.spawn,
+            ),
+            Bus.connect(config.nats_url, name="api", seed_file=config.seed_file, tls=config.tls) as found,
         ):
+            bus.came(found)
+            await found.subscribe(subjects.plan(config.region), (Plan,), link.on_plan, keep=1)
             await life.until_stopped()
 
 

@@ -12,6 +12,7 @@ from easyrider.errors import NotFinite
 from easyrider.journal import Entry, Journal, JournalBroken
 from easyrider_policy_api.change import Change
 from easyrider_policy_api.core.changes import as_text
+from easyrider_policy_api.late_bus import LateBus
 from easyrider_policy_api.problems import Problem, audit_broken
 
 _LOG = log.get("policy-api")
@@ -27,7 +28,7 @@ Result = Literal["done", "refused", "unknown"]
 class Auditor:
     """`journal` numbers and keeps the lines; `source` names this instance in events."""
 
-    def __init__(self, journal: Journal, bus: BusPort, region: str, source: str) -> None:
+    def __init__(self, journal: Journal, bus: BusPort | LateBus, region: str, source: str) -> None:
         self._journal, self._bus, self._region, self._source = journal, bus, region, source
         self.whole = True
         _WHOLE.set(1)

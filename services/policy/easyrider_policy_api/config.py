@@ -48,6 +48,9 @@ class Config(StoreSettings):
     )
     token_requests_per_s: float = setting(50.0, help="requests of one token", ge=0.1, le=10_000)
     peer_requests_per_s: float = setting(100.0, help="requests of one address", ge=0.1, le=10_000)
+    peer_connections: int = setting(
+        64, help="connections of one address at once, proxies apart", ge=1, le=4096
+    )
     login_failures_per_min: float = setting(10.0, help="wrong tokens of one address", ge=1, le=1_000)
     body_limit_bytes: int = setting(2 * 1024 * 1024, help="largest body taken", ge=1024, le=64 * 1024 * 1024)
     body_timeout_s: float = setting(10.0, help="for a whole body to come", ge=0.5, le=300)

@@ -11,6 +11,7 @@ import msgspec
 from easyrider.bus_port import Arrival, BusDown, BusPort, NoAnswer
 from easyrider.messages import Answer, Ask, Plan
 from easyrider.messages.asks import Question
+from easyrider_policy_api.late_bus import LateBus
 from easyrider_policy_api.problems import Problem, coordinator_silent
 
 ADOPTING_S = 3.0
@@ -34,7 +35,7 @@ class CoordinatorLink:
     """`mono_s`: the clock by which answers age."""
 
     def __init__(
-        self, bus: BusPort, tree: str, region: str, deadline_s: float, mono_s: Callable[[], float]
+        self, bus: BusPort | LateBus, tree: str, region: str, deadline_s: float, mono_s: Callable[[], float]
     ) -> None:
         self._bus, self._tree, self._region, self._deadline_s = bus, tree, region, deadline_s
         self._mono_s = mono_s

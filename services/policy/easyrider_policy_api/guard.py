@@ -17,10 +17,16 @@ from easyrider_policy_api.problems import MEDIA_TYPE, Problem
 _LOG = log.get("policy-api")
 _ANSWERS = metrics.counter("api_answers_total", "requests answered", ["method", "status"])
 _LIMITED = metrics.counter("api_limited_total", "requests that were too many", ["of"])
+_UNTOLD = metrics.counter(
+    "api_audit_left_out_total", "refusals counted and not audited: too many of one peer"
+)
 CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 DRY = "/dry-run"
 TOLD_EVERY_S = 10.0
 """Of one address that is over its limits, a refusal is audited so often; all are counted."""
+
+NOBODYS_PER_MIN = 10.0
+"""And of one that shows no token, or none that opens, so many: each is a write to the disk."""
 
 
 class Guard:
@@ -40,6 +46,7 @@ class Guard:
         self._body_limit_bytes, self._mono_s = body_limit_bytes, mono_s
         self._asked = Buckets(per_s, max(1.0, 2 * per_s))
         self._told = Buckets(1 / TOLD_EVERY_S, 1.0)
+        self._nobody = Buckets(NOBODYS_PER_MIN / 60.0, 2 * NOBODYS_PER_MIN)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -82,7 +89,9 @@ class Guard:
         _ANSWERS.labels(change.method if change.method in ("GET", *CHANGING) else "other", str(status)).inc()
         if not change.audited:
             return
-        if status == 429 and self._told.take(change.peer, self._mono_s()) is not None:
+        kept = self._told if status == 429 else self._nobody if change.caller is None else None
+        if kept is not None and kept.take(change.peer, self._mono_s()) is not None:
+            _UNTOLD.inc()
             return
         route = scope.get("route")
         change.act = f"{change.method.lower()} {getattr(route, 'path', change.path)}"

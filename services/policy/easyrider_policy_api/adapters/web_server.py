@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from easyrider import log
 from easyrider.errors import BadConfig
+from easyrider_policy_api.adapters.patience import Patience
 
 _HEAD_BYTES = 32 * 1024
 _STOP_S = 3
@@ -41,32 +41,6 @@ def bound(address: str, file: Path | None) -> socket.socket:
     return door
 
 
-class _Impatient(H11Protocol):
-    """Closes a connection whose request's head does not come: the library waits for it for ever."""
-
-    head_timeout_s = 10.0
-    _head_timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._head_timer = self.loop.call_later(self.head_timeout_s, self._no_head)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.cycle is not None and self._head_timer is not None:
-            self._head_timer.cancel()  # from here on the body has a time of its own, and idling too
-            self._head_timer = None
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-        super().connection_lost(exc)
-
-    def _no_head(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.close()
-
-
 class _Server(uvicorn.Server):
     """Leaves signals to the service."""
 
@@ -82,15 +56,14 @@ async def serving(
     *,
     certificate: Path | None,
     key: Path | None,
-    head_timeout_s: float,
+    patience: Patience,
     spawn: Callable[[str, Any], asyncio.Task[Any]],
 ) -> AsyncIterator[None]:
     """Answer on `door` until the block ends; answers under way are given a moment."""
-    protocol = type("Impatient", (_Impatient,), {"head_timeout_s": head_timeout_s})
     server = _Server(
         uvicorn.Config(
             app,
-            http=protocol,
+            http=patience.protocol(),
             ws="none",
             lifespan="off",
             loop="none",

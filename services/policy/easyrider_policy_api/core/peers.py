@@ -17,7 +17,7 @@ def real_peer(connected: str, forwarded_for: Sequence[str], proxies: Sequence[Ne
     Addresses are read from the right: each was written by the hop after it, so the first one that is no listed
     proxy is the last that somebody we believe has seen. What stands left of it anybody could have written.
     """
-    if not _listed(connected, proxies):
+    if not is_listed(connected, proxies):
         return connected
     hops = [hop.strip() for value in forwarded_for for hop in value.split(",")]
     peer = connected
@@ -26,12 +26,13 @@ def real_peer(connected: str, forwarded_for: Sequence[str], proxies: Sequence[Ne
         if address is None:
             return peer
         peer = address
-        if not _listed(peer, proxies):
+        if not is_listed(peer, proxies):
             return peer
     return peer
 
 
-def _listed(text: str, proxies: Sequence[Network]) -> bool:
+def is_listed(text: str, proxies: Sequence[Network]) -> bool:
+    """Whether this address is that of a proxy we believe."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
