@@ -203,6 +203,7 @@ class Rules:
     pacing: Pacing = Pacing()
     leases: Leases = Leases()
     margin_w: float = 0.0
+    pilot_floor_w: float | None = None  # per GPU: pilots go no lower for load that nobody limits
 
     @property
     def region_lease_s(self) -> float:

@@ -26,6 +26,8 @@ def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[s
     if rules.version < 1:
         faults.add("tree.version", f"is {rules.version}, below 1")
     _numbers("", {"margin_w": rules.margin_w}, faults)
+    if rules.pilot_floor_w is not None and rules.pilot_floor_w <= 0:
+        faults.add("pilot_floor_w", f"is {rules.pilot_floor_w:g}, not above 0")
     for domain in rules.domains:
         _check_domain(domain, domain_ids, faults)
     _check_loops(domains, faults)

@@ -139,4 +139,8 @@ class _Loader(yaml.SafeLoader):
 
 
 # A moment stays the text that was written, quoted or not: what it means is checked with the rest.
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))  # type: ignore[type-var]
+def _as_written(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
+    return str(loader.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _as_written)

@@ -213,6 +213,8 @@ class Coordinator:
             unmanaged_hard_w=foreign.besides(sums.unmanaged_w, could_w),
             unmanaged_target_w=foreign.besides(sums.unmanaged_w, self._foreign_drawn_w()),
             holds=safety.holds,
+            closed=sums.closed,
+            pilot_floor_w=picture.rules.pilot_floor_w,
             confidence=picture.confidence(now_s),
         )
 

@@ -96,6 +96,8 @@ class World:
     decision: Decision | None = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
     memory: Memory = None
+    closed: np.ndarray = None
+    pilot_floor_w: float | None = None
 
     def __post_init__(self):
         boards, domains = len(self.fleet.gpus), len(self.fleet.domains)
@@ -164,6 +166,8 @@ class World:
                 unmanaged_hard_w=zero if self.meters else self.unmanaged_w,
                 unmanaged_target_w=zero if self.meters else self.unmanaged_w,
                 confidence=self.confidence,
+                closed=self.closed,
+                pilot_floor_w=self.pilot_floor_w,
             ),
             self.memory,
             self.pacing,

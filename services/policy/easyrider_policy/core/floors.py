@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core import curves
 from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.pilots import PilotFloors
 from easyrider_policy.core.problem import SLACK_W, Problem
 from easyrider_policy.core.weights import least_of_domains, on_domains
 
@@ -38,12 +39,17 @@ def soft_floors(layout: Layout, peak_w: Floats, busy: Ints) -> Floats:
     return np.maximum(peak_w * share, layout.min_w)
 
 
-def fitted(problem: Problem, least_w: Floats, held_back_w: Floats) -> Floors:
+def fitted(
+    problem: Problem, least_w: Floats, held_back_w: Floats, pilots: PilotFloors | None = None
+) -> Floors:
     """Floors of `problem` lowered towards `least_w` (J,), device minimums, until they fit.
 
     `held_back_w` (D,): what margins and penalties took off the targets; nobody is infeasible for their sake.
+    `pilots`: floors below which pilots go for closed domains alone.
     """
-    layout = problem.layout
+    layout, deepest_w = problem.layout, least_w
+    if pilots is not None:
+        least_w = np.maximum(least_w, np.minimum(pilots.watts, problem.top_w))
     floor_w = np.maximum(problem.floor_w, least_w)
     short_w = problem.drawn_w(least_w) - problem.target_w - held_back_w
     missing_w = np.maximum(0.0, np.maximum(short_w, problem.held_w(least_w) - problem.hard_w))
@@ -56,8 +62,24 @@ def fitted(problem: Problem, least_w: Floats, held_back_w: Floats) -> Floors:
         spare_w[group] = floor_w[group] - least_w[group]
         part = _part(problem, excess_w, spare_w)
         floor_w = floor_w - spare_w * part
+    if pilots is not None:
+        floor_w, missing_w = _for_closed(problem, floor_w, (deepest_w, held_back_w, missing_w), pilots.closed)
     yielded = floor_w < np.maximum(problem.floor_w, least_w) - 1e-3
     return Floors(watts=floor_w, yielded=yielded, missing_w=np.where(missing_w > SLACK_W, missing_w, 0.0))
+
+
+def _for_closed(
+    problem: Problem, floor_w: Floats, least: tuple[Floats, Floats, Floats], closed: Bools
+) -> tuple[Floats, Floats]:
+    """Floors (J,) lowered further where a closed domain asks for it, and what is missing (D,) with that."""
+    deepest_w, held_back_w, missing_w = least
+    excess_w = np.where(closed, _excess(problem, floor_w), 0.0)
+    if (excess_w > SLACK_W).any():
+        spare_w = np.maximum(0.0, floor_w - deepest_w)
+        floor_w = floor_w - spare_w * _part(problem, excess_w, spare_w)
+    short_w = problem.drawn_w(deepest_w) - problem.target_w - held_back_w
+    deepest_missing_w = np.maximum(0.0, np.maximum(short_w, problem.held_w(deepest_w) - problem.hard_w))
+    return floor_w, np.where(closed, deepest_missing_w, missing_w)
 
 
 def _excess(problem: Problem, watts: Floats) -> Floats:

@@ -9,6 +9,7 @@ from easyrider_policy.core.budgets import budgets
 from easyrider_policy.core.ceilings import ceilings
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.pacing import Moves, paced, stands
+from easyrider_policy.core.pilots import pilot_floors
 from easyrider_policy.core.question import ask
 from easyrider_policy.core.reasons import reasons
 from easyrider_policy.core.records import Decision, Memory, Situation
@@ -45,7 +46,8 @@ def plan(
     most_w = holds.lower_of(
         ceilings(observation, situation, changed_s, ours), holds.lowest_w(layout, situation.limit_w, held)
     )
-    question = ask(observation, weighed, room, ours, layout.controlled, most_w, held)
+    pilots = pilot_floors(layout, situation.pilot_floor_w, situation.closed)
+    question = ask(observation, weighed, room, ours, layout.controlled, most_w, held, pilots)
     live = solve(layout, question, before)
     next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing, held)
     why = holds.said(reasons(layout, live, next_w, observation.peaks.known), held_why)

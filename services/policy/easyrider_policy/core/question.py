@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.budgets import Budgets
 from easyrider_policy.core.observe import Observation
+from easyrider_policy.core.pilots import PilotFloors
 from easyrider_policy.core.stalls import CAP_PER_DRAW
 from easyrider_policy.core.weights import Loads
 
@@ -29,6 +30,7 @@ class Question:
     stalled: Bools
     mine: Bools
     ceiling_w: Floats | None  # what others let a job have at most
+    pilots: PilotFloors | None = None
 
     def is_as(self, other: "Question") -> bool:
         """Whether the other asks for the very same."""
@@ -42,6 +44,7 @@ class Question:
             and _equal(self.stalled, other.stalled)
             and _equal(self.mine, other.mine)
             and (self.ceiling_w is None) == (other.ceiling_w is None)
+            and (other.pilots is None if self.pilots is None else self.pilots.is_as(other.pilots))
             and (self.ceiling_w is None or other.ceiling_w is None or _equal(self.ceiling_w, other.ceiling_w))
         )
 
@@ -54,6 +57,7 @@ def ask(
     jobs: Bools,
     ceiling_w: Floats | None = None,
     held: Bools | None = None,
+    pilots: PilotFloors | None = None,
 ) -> Question:
     """The question of jobs (J,) `jobs` on boards (G,) `ours`.
 
@@ -85,6 +89,7 @@ def ask(
         stalled=stalled,
         mine=mine,
         ceiling_w=ceiling_w,
+        pilots=pilots,
     )
 
 

@@ -27,7 +27,7 @@ def solve(layout: Layout, question: Question, before: Solution | None = None) ->
     if before is not None and before.question.is_as(question):
         return before
     asked, least_w = _problem(layout, question)
-    floors = fitted(asked, least_w, question.room.held_back_w)
+    floors = fitted(asked, least_w, question.room.held_back_w, question.pilots)
     problem = replace(asked, floor_w=floors.watts)
     allocation = allocate(problem, None if before is None else before.allocation.own_price)
     limit_w = with_headroom(problem, allocation.watts, layout.max_w, question.stalled)
