@@ -15,7 +15,7 @@ from easyrider_policy.core.fleet import Floats
 
 POINTS = 16
 MOST_POINTS = 64
-FILLS = 4
+FILLS = 8
 DEAR = 1e6
 """Worth of a watt below a curve's first point: what a scope needs before any of its jobs yields further."""
 FINE_W = 1e-6
