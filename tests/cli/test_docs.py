@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/install.md", "docs/security.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/install.md", "docs/red-button.md", "docs/security.md")
 
 
 def commands() -> list[str]:
