@@ -40,6 +40,7 @@ type: $(TEST) ## static types, strict
 
 bench: $(TEST) ## measure agent and planner; writes bench/out
 	$(BIN)/python bench/planner.py
+	$(BIN)/python bench/day.py
 	$(BIN)/python bench/agent.py
 
 docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json, docs/openapi.json

@@ -2,6 +2,7 @@
 
 `python bench/agent.py` takes ten minutes and writes bench/out/agent.json; `QUICK=1` takes twenty seconds.
 The boards are simulated (eight, 20 us a call, synthetic load); agent, bus and loop are real processes.
+Beside them runs `agent_idler.py`, a Python process that only wakes: what that costs is no agent's fault.
 """
 
 import contextlib
@@ -51,6 +52,11 @@ def measure(folder: Path, seconds: int) -> dict[str, float]:
                 stdout=subprocess.PIPE,
                 text=True,
             )
+            idler = subprocess.Popen(
+                [sys.executable, str(HERE / "agent_idler.py"), str(SAMPLING_HZ), str(seconds)],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             calls_before, begun_calls_s = calls(folder), time.monotonic()
             before_s, begun_s = cpu_s(process.pid), time.monotonic()
             time.sleep(seconds)
@@ -58,12 +64,15 @@ def measure(folder: Path, seconds: int) -> dict[str, float]:
             calls_per_s = (calls(folder) - calls_before) / (time.monotonic() - begun_calls_s)
             rss_mb = resident_mb(process.pid)
             answer, _ = loop.communicate(timeout=30)
+            woken = json.loads(idler.communicate(timeout=30)[0])
     return {
         "cpu_pct": round(cpu_pct, 3),
         "rss_mb": round(rss_mb, 1),
         "c_loop_cpu_pct": round(json.loads(answer)["cpu_pct"], 3),
         "calls_per_s": round(calls_per_s, 1),
         "seconds": seconds,
+        "bare_python_cpu_pct": round(woken["cpu_pct"], 3),
+        "cold_factor": round(woken["cold_factor"], 2),
     }
 
 

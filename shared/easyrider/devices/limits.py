@@ -53,12 +53,6 @@ def read_range_w(board: Board) -> tuple[float, float]:
     return from_milli(min_mw), from_milli(max_mw)
 
 
-def read_enforced_w(board: Board) -> float:
-    """The limit in force: the only evidence that a write had its effect."""
-    with nvml_errors(board.uuid):
-        return from_milli(pynvml.nvmlDeviceGetEnforcedPowerLimit(board.handle))
-
-
 def set_limit(board: Board, limit_w: float) -> None:
     """Ask the board for a limit, in whole milliwatts. Raises `DeviceRefused`, `NoPermission`, ...
 
