@@ -4,7 +4,7 @@ import asyncio
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from easyrider import log, metrics, subjects, tree_reader
+from easyrider import log, metrics, scopes, subjects, tree_reader
 from easyrider.bus_port import Arrival, BusDown, BusPort
 from easyrider.errors import BadTree, MalformedMessage
 from easyrider.messages import (
@@ -159,7 +159,7 @@ class Desk:
         return version > self._rules_version or version == self._plan_version != self._rules_version
 
     def _use(self, text: str, source: str) -> None:
-        rules = tree_reader.read(text, source)
+        rules = scopes.part_of(tree_reader.read(text, source), self._region)
         self._engine.take_rules(rules)
         self._rules_version = rules.version
         self._log.info("rules in use", source=source, version=rules.version, domains=len(rules.domains))
