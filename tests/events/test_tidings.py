@@ -37,9 +37,9 @@ def test_an_alarm_short_of_the_target_is_no_excursion() -> None:
 def test_a_job_that_yields_beyond_its_class_is_told_once_each_way_also_when_it_ends_meanwhile() -> None:
     tidings = Tidings()
 
-    begins = told(tidings.jobs({"j": Slow(0.31, 0.20, "hard:pdu")}, 0.0))
-    still = told(tidings.jobs({"j": Slow(0.35, 0.20, "hard:pdu")}, 1.0))
-    gone = told(tidings.jobs({}, 12.0))
+    begins = told(tidings.jobs({"j": Slow(0.31, 0.20, "hard:pdu")}, lambda _name: None, 0.0))
+    still = told(tidings.jobs({"j": Slow(0.35, 0.20, "hard:pdu")}, lambda _name: None, 1.0))
+    gone = told(tidings.jobs({}, lambda _name: None, 12.0))
 
     assert [(kind, data["job"], data["beyond"], data["reason"]) for kind, data in begins + gone] == [
         ("slowed", "j", True, "hard:pdu"),
@@ -48,8 +48,13 @@ def test_a_job_that_yields_beyond_its_class_is_told_once_each_way_also_when_it_e
     assert still == []
 
 
-def test_a_job_within_its_bound_is_not_told() -> None:
-    assert told(Tidings().jobs({"j": Slow(0.205, 0.20, "target:pdu")}, 0.0)) == []
+def test_a_job_that_is_back_within_its_bound_is_told_with_what_it_loses_now() -> None:
+    tidings = Tidings()
+    told(tidings.jobs({"j": Slow(0.31, 0.20, "hard:pdu")}, lambda _name: None, 0.0))
+
+    ((_kind, data),) = told(tidings.jobs({}, lambda _name: Slow(0.05, 0.20, "target:pdu"), 12.0))
+
+    assert (data["beyond"], data["slowdown"], data["reason"]) == (False, 0.05, "target:pdu")
 
 
 def test_silence_of_meters_and_nodes_is_told_once_each_way() -> None:

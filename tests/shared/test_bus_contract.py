@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from easyrider import errors, metrics, subjects, wire
+from easyrider import errors, metrics, subjects
 from easyrider.bus import Bus
 from easyrider.bus_port import Arrival, BusPort, NoAnswer
 from easyrider.embedded import ServerProcess
@@ -166,30 +166,6 @@ async def test_of_a_flood_the_newest_of_each_subject_wait_for_a_handler_that_lag
 
     for node in ("n1", "n2"):
         assert [seq for name, seq in heard if name == node] == [17, 18, 19]
-
-
-async def test_a_listener_gets_the_bytes_as_they_were_said_and_the_next_ones_after_a_failure(
-    bus: BusPort, open_bus: Open, eventually: Eventually
-) -> None:
-    heard: list[tuple[str, bytes]] = []
-
-    def listener(data: bytes, arrival: Arrival) -> None:
-        if not heard:
-            heard.append(("failed", b""))
-            raise ValueError("on purpose")
-        heard.append((arrival.subject, data))
-
-    async with open_bus() as other:
-        await other.listen(subjects.everything(), listener)
-
-        await bus.publish(subjects.command("r1", "n1"), hold(1))
-        await bus.publish(subjects.command("r1", "n2"), hold(2, "n2"))
-        xid = {"node": "n1", "gpu": "GPU-1", "xid": 79}
-        await bus.publish_event("xid", "r1", xid, source="telemetry/n1")
-        await eventually(lambda: len(heard) == 3)
-
-    assert heard[1] == (subjects.command("r1", "n2"), wire.encode(hold(2, "n2")))
-    assert heard[2][0] == subjects.event("xid", "r1")
 
 
 async def test_a_number_that_is_none_is_not_said(bus: BusPort) -> None:

@@ -9,7 +9,7 @@ from easyrider.bus_port import BusDown, BusPort
 from easyrider.errors import MalformedMessage
 from easyrider_policy.coordinator import Coordinator, Look
 from easyrider_policy.core.records import Decision
-from easyrider_policy.core.tidings import Draw, Slow, Tiding, Tidings
+from easyrider_policy.core.tidings import MARGIN, Draw, Slow, Tiding, Tidings
 
 _LOG = log.get("policy")
 Note = Callable[[dict[str, object]], None]
@@ -75,10 +75,16 @@ class News:
         alarmed = [names[row] for row in np.flatnonzero(decision.alarm).tolist()]
         yield from tidings.draws(dict(zip(names, draws, strict=True)), alarmed, now_s)
         if len(decision.slowdown) == layout.job_count:
-            bounds = layout.max_slowdown.tolist()
-            slow = map(Slow, decision.slowdown.tolist(), bounds, decision.reasons)
-            jobs = dict(zip((job.id for job in layout.jobs), slow, strict=True))
-            ours = {job.id for job, held in zip(layout.jobs, layout.controlled, strict=True) if held}
-            yield from tidings.jobs({name: job for name, job in jobs.items() if name in ours}, now_s)
+            over = layout.controlled & (decision.slowdown > layout.max_slowdown + MARGIN)
+
+            def slow(row: int) -> Slow:
+                bounds = float(decision.slowdown[row]), float(layout.max_slowdown[row])
+                return Slow(*bounds, decision.reasons[row])
+
+            def now(name: str) -> Slow | None:
+                return next((slow(row) for row, job in enumerate(layout.jobs) if job.id == name), None)
+
+            beyond = {layout.jobs[row].id: slow(row) for row in np.flatnonzero(over).tolist()}
+            yield from tidings.jobs(beyond, now, now_s)
         why = picture.why_reactive(now_s) if decision.reactive else ""
         yield from tidings.trust(decision.reactive, why)

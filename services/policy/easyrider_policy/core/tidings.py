@@ -3,7 +3,7 @@
 Every condition is handed in as it stands at this moment; what comes out are kinds and data of `easyrider.event_kinds`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from easyrider.tree import HoldRule
@@ -65,26 +65,17 @@ class Tidings:
         for name in changes.ended:
             yield Tiding("infeasible", {"domain": name, "missing_w": 0.0})
 
-    def jobs(self, jobs: Mapping[str, Slow], now_s: float) -> Iterator[Tiding]:
-        """Jobs that yield beyond what their class allows, and that do no longer."""
-        beyond = [name for name, job in jobs.items() if job.slowdown > job.max_slowdown + MARGIN]
-        self._slowest.update((name, jobs[name]) for name in beyond)
+    def jobs(
+        self, beyond: Mapping[str, Slow], now: Callable[[str], Slow | None], now_s: float
+    ) -> Iterator[Tiding]:
+        """Jobs that yield beyond what their class allows, and that do no longer; `now` tells of any job."""
+        self._slowest.update(beyond)
         changes = self._slow.moved(beyond, now_s)
-        for name in changes.begun + changes.ended:
-            begins = name in changes.begun
-            known = jobs.get(name) or self._slowest[name]
-            yield Tiding(
-                "slowed",
-                {
-                    "job": name,
-                    "beyond": begins,
-                    "slowdown": round(known.slowdown, 4) if begins or name in jobs else 0.0,
-                    "max_slowdown": round(known.max_slowdown, 4),
-                    "reason": known.reason if begins or name in jobs else "ended",
-                },
-            )
+        for name in changes.begun:
+            yield _slowed(name, beyond[name], True)
         for name in changes.ended:
-            del self._slowest[name]
+            worst = self._slowest.pop(name)
+            yield _slowed(name, now(name) or Slow(0.0, worst.max_slowdown, "ended"), False)
 
     def silent(self, meters: Iterable[str], nodes: Iterable[str], now_s: float) -> Iterator[Tiding]:
         """Domains whose meter, and nodes that, tell nothing."""
@@ -120,7 +111,9 @@ class Tidings:
                 "observed_w": None if observed_w is None else round(observed_w, 1),
                 "short_w": round(short_w, 1),
             }
-            yield Tiding("target", {"id": target.id, "domain": target.domain, "change": change, **told, **watts})
+            yield Tiding(
+                "target", {"id": target.id, "domain": target.domain, "change": change, **told, **watts}
+            )
 
     def holds(self, holds: Iterable[HoldRule]) -> Iterator[Tiding]:
         """Holds that an operator set or took away."""
@@ -132,3 +125,16 @@ class Tidings:
             told = {"domains": list(hold.domains), "reason": hold.reason, "by": hold.by}
             yield Tiding("hold", {"id": name, "held": name in now, **told})
         self._holds = now
+
+
+def _slowed(name: str, job: Slow, beyond: bool) -> Tiding:
+    return Tiding(
+        "slowed",
+        {
+            "job": name,
+            "beyond": beyond,
+            "slowdown": round(job.slowdown, 4),
+            "max_slowdown": round(job.max_slowdown, 4),
+            "reason": job.reason,
+        },
+    )
