@@ -34,6 +34,14 @@ def test_a_guaranteed_share_below_the_fallbacks_of_its_nodes_is_refused():
     ]
 
 
+def test_it_is_refused_with_the_boards_heard_too():
+    site = with_region("rack", guaranteed_w=500.0)
+
+    assert faults(site, build(site, [])) == faults(
+        part_of(site, "rack"), build(part_of(site, "rack"), []), "rack"
+    )
+
+
 def test_guaranteed_shares_that_do_not_fit_the_smallest_planned_limit_are_refused():
     site = rules(contingencies=(Contingency(name="two_modules_lost", hard_limit_w=2500.0),))
 

@@ -24,9 +24,10 @@ def refuse(rules: Rules, fleet: Fleet | None = None, scope: str = "") -> None:
 
 
 def faults(rules: Rules, fleet: Fleet | None = None, scope: str = "") -> list[str]:
-    """Every reason to refuse the rules; none: they can be kept. `fleet`: of the part that `scope` governs."""
+    """Every reason to refuse the rules; none: they can be kept. `fleet`: of all, or of the part `scope` governs."""
     known = build(rules, []) if fleet is None else fleet
-    regions = rules.regions if fleet is None else [r for r in rules.regions if r.id == scope]
+    regions = [region for region in rules.regions if scope in ("", region.id)]
+    heard = fleet if scope else None
     return [
         *_leases(rules.leases),
         *_pacing(rules.pacing),
@@ -34,7 +35,7 @@ def faults(rules: Rules, fleet: Fleet | None = None, scope: str = "") -> list[st
         *_numbers(rules),
         *_fallbacks(known),
         *_timing(rules, known),
-        *(fault for region in regions for fault in _region(rules, region, fleet)),
+        *(fault for region in regions for fault in _region(rules, region, heard)),
     ]
 
 
