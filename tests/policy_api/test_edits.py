@@ -155,6 +155,27 @@ async def test_of_two_edits_at_once_one_wins_and_the_other_is_told(api: Inner) -
     assert await api.held() == 2
 
 
+async def test_an_edit_of_what_somebody_else_edited_meanwhile_is_refused_with_the_version_held(
+    api: Inner,
+) -> None:
+    for method, path, words in (
+        ("PUT", "/modes", {"json": MODE}),
+        ("DELETE", "/modes?rack=pdu", {}),
+        ("PUT", "/tree", {"json": document()}),
+        ("POST", "/holds", {"json": {}}),
+        ("POST", "/targets", {"json": TARGET}),
+        ("POST", "/release", {"json": {"scope": {}}}),
+    ):
+        await api.ask("POST", "/holds", json={})
+        held = await api.held()
+
+        answer = await api.ask(method, path, version=1, **words)
+
+        assert answer.status_code == 412, (method, path)
+        assert answer.json()["version"] == held
+        assert await api.held() == held
+
+
 async def test_red_buttons_pressed_at_once_all_count(api: Inner) -> None:
     answers = await asyncio.gather(*(api.ask("POST", "/holds", json={"id": f"h{k}"}) for k in range(4)))
 

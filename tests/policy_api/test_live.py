@@ -115,6 +115,33 @@ def test_a_token_revoked_at_one_instance_opens_nothing_at_another_within_five_se
         assert other.process.end() == 0
 
 
+def test_of_two_edits_at_two_instances_at_once_one_wins(live: LiveApi) -> None:
+    nats, redis = live.servers["nats"].url, live.servers["redis"].url
+    other = up(api_process(live.folder, "second", nats, redis), live.folder, "second", live.admin)
+    try:
+        version = live.ask("GET", "/modes").headers["etag"]
+        statuses: list[int] = []
+
+        def edit(where: LiveApi, node: str) -> None:
+            body = {"selector": {"node": [node]}, "mode": "shadow"}
+            statuses.append(where.ask("PUT", "/modes", json=body, headers={"If-Match": version}).status_code)
+
+        threads = [
+            threading.Thread(target=edit, args=(where, f"at-once-{k}"))
+            for k, where in enumerate((live, other, live, other))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert sorted(statuses) == [200, 412, 412, 412]
+        modes = other.ask("GET", "/modes").json()["modes"]
+        assert len([row for row in modes if row["selector"].get("node", [""])[0].startswith("at-once")]) == 1
+    finally:
+        assert other.process.end() == 0
+
+
 def test_no_token_stands_in_the_store_the_journal_the_log_or_the_metrics(live: LiveApi) -> None:
     shown = live.token("canary", "operator")
     live.ask("POST", "/holds", shown, json={"id": "canary"}, headers={"Idempotency-Key": "canary-1"})
