@@ -33,7 +33,7 @@ class Link(asyncio.Protocol):
         self.transport = transport
         transport.set_write_buffer_limits(high=64 << 20)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
         """The run is void."""
         self.lost = True
 

@@ -1,6 +1,7 @@
 """What the boards of emulated nodes want: two synthetic jobs a node that compute at full draw, and stall by turns.
 
-While one waits, its watts are lent to the other; when it wakes, their node's domain is over its target.
+While one waits, its watts are lent to the other. When it wakes, what both want is over what their node's domain may
+draw, and the other has to give way.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from fleet_frames import GPUS
 
 BUSY_W, WAITING_W = 600.0, 110.0
-BUSY_S, WAITING_S = (3.0, 7.0), (3.0, 5.0)
+BUSY_S, WAITING_S = (5.0, 8.0), (13.0, 16.0)
 SWING = 0.01
 Floats = NDArray[np.float64]
 

@@ -11,21 +11,23 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from fleet_frames import GPUS, REGION, TREE, Frames, boot_id, check, node_name, published, uuids
-from fleet_link import Link
-from fleet_loads import Loads
 
 from easyrider import subjects, wire
 from easyrider.messages import ExitGrant, GpuAck, GpuState, Hold, JobEvent, LimitAck, NodeState, SetLimits
 from easyrider_guardian.core.fence import Refusal, judge
 from easyrider_guardian.core.nonces import Minter
 from easyrider_guardian.core.records import Standing, Terms
+from fleet_frames import GPUS, REGION, TREE, Frames, boot_id, check, node_name, published, uuids
+from fleet_link import Link
+from fleet_loads import Loads
 
 HZ, SLICES = 10, 20
 MIN_W, MAX_W, FALLBACK_W = 200.0, 700.0, 200.0
 OVERHEAD_W, SLOPE = 800.0, 1.2
 TARGET_W, HARD_W = 5360.0, 6700.0
 """Of a node's own domain: both jobs at 475 W a board; and all boards at 614 W."""
+LENT_W = 20.0
+"""A board that may draw so much more than its even share has it from a job that waits."""
 LOST_AFTER_S = 2.0
 SETTLE_S = 20.0
 JOBS_EVERY_S = 10.0
@@ -39,7 +41,7 @@ class Nodes:
         self.nodes, self.loads = nodes, Loads(count, seed)
         self.limit_w = np.full((count, GPUS), MAX_W)
         self.armed = np.zeros(count, dtype=np.bool_)
-        self.wall_w = np.zeros(count)
+        self.wanted_w = np.zeros(count)
         self.ids = [uuids(node) for node in nodes]
         self.index = {node_name(node): row for row, node in enumerate(nodes)}
         self.terms = [Terms(tree=TREE, region=REGION, node=node_name(node)) for node in nodes]
@@ -51,11 +53,16 @@ class Nodes:
         self.lost = self.refused = self.commands = self.frames = 0
 
     def sample(self, t_s: float, some: slice, now_ns: int, counts: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Watts and limits of these nodes now; notes whose domain crosses its target with this sample."""
-        watts = np.minimum(self.loads.demand_w(t_s, some), self.limit_w[some])
-        wall_w = OVERHEAD_W + SLOPE * watts.sum(axis=1)
-        crosses = (wall_w > TARGET_W) & (self.wall_w[some] <= TARGET_W) & self.armed[some]
-        self.wall_w[some] = wall_w
+        """Watts and limits of these nodes now; notes where, with this sample, more is wanted than the target allows.
+
+        Only where watts are lent: else nobody has to give way.
+        """
+        demand_w = self.loads.demand_w(t_s, some)
+        watts = np.minimum(demand_w, self.limit_w[some])
+        wanted_w = OVERHEAD_W + SLOPE * demand_w.sum(axis=1)
+        lent = self.limit_w[some].max(axis=1) > (TARGET_W - OVERHEAD_W) / SLOPE / GPUS + LENT_W
+        crosses = (wanted_w > TARGET_W) & (self.wanted_w[some] <= TARGET_W) & self.armed[some] & lent
+        self.wanted_w[some] = wanted_w
         if counts:
             rows = np.flatnonzero(crosses & (self.crossed_ns[some] == 0)) + (some.start or 0)
             self.crossed_ns[rows] = now_ns
