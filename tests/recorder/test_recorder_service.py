@@ -41,15 +41,16 @@ def redis() -> Iterator[ServerProcess]:
 class Running:
     """A recorder process, and its door."""
 
-    def __init__(self, folder: Path, nats: ServerProcess, redis: ServerProcess, **settings: str) -> None:
-        self.folder, self._health = folder / "recordings", folder / "health"
+    def __init__(self, place: Path, nats: ServerProcess, redis: ServerProcess, **settings: str) -> None:
+        self.folder = Path(settings.get("folder", place / "recordings"))
+        self._health = place / "health"
         told = {
             "folder": str(self.folder), "nats_url": nats.url, "redis_url": redis.url,
             "health_file": str(self._health), "min_free_mib": "1", **settings,
         }  # fmt: skip
         environ = {name: v for name, v in os.environ.items() if not name.startswith("EASYRIDER_")}
         environ |= {f"EASYRIDER_RECORDER_{name.upper()}": value for name, value in told.items()}
-        self.log = folder / "recorder.log"
+        self.log = place / "recorder.log"
         self._health.unlink(missing_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -76,8 +77,8 @@ class Running:
 
 
 @contextlib.contextmanager
-def recorder(folder: Path, nats: ServerProcess, redis: ServerProcess, **settings: str) -> Iterator[Running]:
-    running = Running(folder, nats, redis, **settings)
+def recorder(place: Path, nats: ServerProcess, redis: ServerProcess, **settings: str) -> Iterator[Running]:
+    running = Running(place, nats, redis, **settings)
     try:
         yield running
     finally:
@@ -202,6 +203,60 @@ async def test_a_disk_without_room_shows_at_the_door_and_ends_nothing(
         assert "disk" in told
         assert running.process.poll() is None
         assert "nothing is recorded" in running.log.read_text()
+
+
+@contextlib.contextmanager
+def small_disk(place: Path) -> Iterator[Path]:
+    """A file system of a quarter of a megabyte."""
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k,mode=777", "tmpfs", str(place)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no file system may be mounted here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+async def test_a_disk_that_fills_up_stops_the_recording_alone_and_room_lets_it_go_on(
+    nats: ServerProcess, redis: ServerProcess, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        ballast = disk / "ballast"
+        ballast.write_bytes(os.urandom(180_000))
+        with recorder(tmp_path, nats, redis, folder=str(disk / "recordings"), min_free_mib="0") as running:
+            await until(running.listening)
+            async with speaking(nats) as bus:
+
+                async def speak(count: int) -> None:
+                    for _ in range(count):
+                        await bus._client.publish(subjects.command("r1", "n1"), os.urandom(2_000))
+                    await asyncio.sleep(0.2)
+
+                end_s = time.monotonic() + 20
+                while not running.count("easyrider_recorder_dropped_total{"):
+                    assert time.monotonic() < end_s
+                    await speak(50)
+                full = running.door("/ready")
+                written = running.count("easyrider_recorder_messages_total")
+                ballast.unlink()
+                end_s = time.monotonic() + 30
+                while running.count("easyrider_recorder_messages_total") <= written:
+                    assert time.monotonic() < end_s
+                    await speak(2)
+
+            assert full[0] == 503
+            assert running.process.poll() is None
+        recording = Recording.open(disk / "recordings", "r1")
+        whole = sum(1 for _ in recording.records())
+
+    assert recording.damage == [], "half a block was taken back"
+    assert whole > written
+    assert recording.dropped > 0
 
 
 async def test_settings_that_make_no_sense_are_one_line(tmp_path: Path) -> None:
