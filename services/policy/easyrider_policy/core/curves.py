@@ -75,7 +75,7 @@ def marginal(ratio: Floats, busy: Ints) -> Floats:
 
 def share_at(log_marginal: Floats, busy: Ints) -> Floats:
     """The ratio (0.2-1) at which a unit more is worth exp(`log_marginal`); 1 where all is worth more."""
-    at = np.minimum(np.maximum((log_marginal - _LOG_LOW) * _PER_LOG, 0.0), _LOG_STEPS - 1e-9)
+    at = np.clip((log_marginal - _LOG_LOW) * _PER_LOG, 0.0, _LOG_STEPS - 1e-9)
     cell = at.astype(np.int64)
     part = at - cell
     flat = _SHARE.ravel()
@@ -87,7 +87,7 @@ def share_at(log_marginal: Floats, busy: Ints) -> Floats:
 
 def share_and_fall(log_marginal: Floats, busy: Ints) -> tuple[Floats, Floats]:
     """`share_at`, and how much it falls per unit of `log_marginal`, as a positive number."""
-    at = np.minimum(np.maximum((log_marginal - _LOG_LOW) * _PER_LOG, 0.0), _LOG_STEPS - 1e-9)
+    at = np.clip((log_marginal - _LOG_LOW) * _PER_LOG, 0.0, _LOG_STEPS - 1e-9)
     cell = at.astype(np.int64)
     flat = _SHARE.ravel()
     index = busy * (_LOG_STEPS + 1) + cell
