@@ -14,7 +14,15 @@ from rich.console import Console
 from easyrider import certificates
 from easyrider_cli import init_material
 from easyrider_cli.init_folder import SITE_FILE, NoSite, SiteFolder, refuse_what_is_there, services_group
-from easyrider_cli.init_site import BadSite, Site, read_rules, scopes_of, scopes_of_rules, told_by_rules
+from easyrider_cli.init_site import (
+    BadSite,
+    Site,
+    own_buses,
+    read_rules,
+    scopes_of,
+    scopes_of_rules,
+    told_by_rules,
+)
 
 _AFTER_RENEWAL = (
     "next: bring each folder to where it is used, send nats-server SIGHUP, have the store read its files again "
@@ -35,8 +43,10 @@ class Asked:
     nats_host: str | None
     redis_host: str | None
     api_host: str | None
+    buses: list[str]
     listen: str
     nats_port: int
+    link_port: int
     redis_port: int
     api_port: int
     monitor_port: int
@@ -109,8 +119,10 @@ def _site(asked: Asked, before: Site | None) -> tuple[Site, str | None]:
         redis_host=asked.redis_host or first,
         api_host=asked.api_host or first,
         hosts=tuple(asked.hosts),
+        buses=own_buses(asked.buses, scopes),
         listen=asked.listen,
         nats_port=asked.nats_port,
+        link_port=asked.link_port,
         redis_port=asked.redis_port,
         api_port=asked.api_port,
         monitor_port=asked.monitor_port,

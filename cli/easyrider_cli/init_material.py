@@ -11,11 +11,12 @@ from easyrider.certificates import Issued
 from easyrider.errors import EasyRiderError
 from easyrider.nats_config import make_nkey, seed_file
 from easyrider.permissions import User
+from easyrider.secret_files import read_secret
 from easyrider.store_acl import StoreUser
 from easyrider_cli import init_servers, init_settings
 from easyrider_cli.init_folder import AUTHORITY, SITE_FILE, SiteFolder
-from easyrider_cli.init_servers import NATS, REDIS
-from easyrider_cli.init_site import Site, SiteUser, bus_users, guardians
+from easyrider_cli.init_servers import LINK_FILE, NATS, REDIS, bus_folder
+from easyrider_cli.init_site import Site, SiteUser, bus_users, guardians, links
 
 ADMIN, API = store_acl.ADMIN, "api"
 TOKEN_FILE = "api.token"
@@ -59,16 +60,17 @@ def renew(folder: SiteFolder, site: Site, now: datetime) -> None:
 
 def write_servers(folder: SiteFolder, site: Site) -> None:
     """The configuration of both servers, with every user."""
-    bus = [
-        User(
-            user.name,
-            user.role,
-            make_nkey(seed_file(folder.of(user.name), user.name), folder.group),
-            user.place,
-        )
-        for user in bus_users(site)
-    ]
-    folder.write(NATS, "nats.conf", init_servers.nats_conf(site, bus))
+    for region in (None, *site.buses):
+        own = [
+            user for user in bus_users(site) if (user.region if user.region in site.buses else None) == region
+        ]
+        users = [_known_to_the_bus(folder, user, user.name) for user in own]
+        if region is None:
+            users += [_known_to_the_bus(folder, link, bus_folder(link.region)) for link in links(site)]
+        folder.write(bus_folder(region), "nats.conf", init_servers.nats_conf(site, users, region))
+    for link in links(site):
+        seed = read_secret(seed_file(folder.of(bus_folder(link.region)), link.name))
+        folder.write(bus_folder(link.region), LINK_FILE, f"link_seed: {seed}\n")
     folder.write(REDIS, "redis.conf", init_servers.redis_conf(site))
     folder.write(REDIS, "users.acl", store_acl.acl(site.tree, _store_users(folder, site)))
 
@@ -77,11 +79,14 @@ def certify(folder: SiteFolder, site: Site, authority: Issued, now: datetime, *,
     """A certificate for each server and, where clients show one, each client; those there stay unless `again`."""
     hosts = ("localhost", "127.0.0.1", "::1", *site.hosts)
     servers = {NATS: (site.nats_host, NATS), REDIS: (site.redis_host, REDIS), API: (site.api_host, API)}
+    servers |= {bus_folder(region): (host, bus_folder(region)) for region, host in site.buses.items()}
     for name, own in servers.items():
         # the API is a client of both servers too, and is certified apart for that
         stem = "server" if name == API else "certificate"
         if again or not (folder.of(name) / f"{stem}.pem").exists():
-            issued = certificates.issue_server(authority, name, (*own, *hosts), now, site.days)
+            issued = certificates.issue_server(
+                authority, name, (*own, *hosts), now, site.days, links=name not in (NATS, REDIS, API)
+            )
             _write_issued(folder, name, stem, issued)
     if site.client_certificates:
         for name in (*(user.name for user in bus_users(site)), ADMIN):
@@ -91,6 +96,11 @@ def certify(folder: SiteFolder, site: Site, authority: Issued, now: datetime, *,
                 )
     for name in (*servers, *(user.name for user in bus_users(site)), ADMIN):
         folder.write(name, "ca.pem", authority.certificate)
+
+
+def _known_to_the_bus(folder: SiteFolder, user: SiteUser, where: str) -> User:
+    public = make_nkey(seed_file(folder.of(where), user.name), folder.group)
+    return User(user.name, user.role, public, user.place)
 
 
 def certificate_files(folder: Path) -> Iterator[Path]:

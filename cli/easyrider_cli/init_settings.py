@@ -31,20 +31,20 @@ def lines(site: Site, user: SiteUser, *, has_rules: bool) -> str | None:
         values["node"] = user.node
     values |= _own(site, user, here, has_rules)
     if user.role != GUARDIAN:
-        values |= bus(site, user.name)
+        values |= bus(site, user)
     if user.role in STORE_ROLES:
         values |= store(site, user.name)
     told = [f"{prefix}{name.upper()}={value}" for name, value in values.items()]
     return "\n".join([f"# written by easyrider init for {user.name}; no secret stands here", *told]) + "\n"
 
 
-def bus(site: Site, name: str) -> dict[str, object]:
+def bus(site: Site, user: SiteUser) -> dict[str, object]:
     """How a user reaches the bus."""
-    here = PurePosixPath(site.at) / name
+    here = PurePosixPath(site.at) / user.name
     shown = {"certificate_file": here / "certificate.pem", "key_file": here / "key.pem"}
     return {
-        "nats_url": f"tls://{_in_address(site.nats_host)}:{site.nats_port}",
-        "seed_file": here / f"{name}.nk",
+        "nats_url": f"tls://{in_address(site.bus_host(user.region))}:{site.nats_port}",
+        "seed_file": here / f"{user.name}.nk",
         "ca_file": here / "ca.pem",
         **(shown if site.client_certificates else {}),
     }
@@ -53,7 +53,7 @@ def bus(site: Site, name: str) -> dict[str, object]:
 def store(site: Site, name: str) -> dict[str, object]:
     """How a user reaches the store."""
     return {
-        "redis_url": f"rediss://{_in_address(site.redis_host)}:{site.redis_port}/0",
+        "redis_url": f"rediss://{in_address(site.redis_host)}:{site.redis_port}/0",
         "redis_user": name,
         "redis_password_file": PurePosixPath(site.at) / name / PASSWORD,
     }
@@ -70,7 +70,7 @@ def _own(site: Site, user: SiteUser, here: PurePosixPath, has_rules: bool) -> di
             return {"meters_file": here / METERS}
         case "api":
             return {
-                "address": f"{_in_address(site.listen)}:{site.api_port}",
+                "address": f"{in_address(site.listen)}:{site.api_port}",
                 "server_certificate_file": here / "server.pem",
                 "server_key_file": here / "server.key",
                 "bootstrap_file": here / FIRST_TOKEN,
@@ -99,5 +99,5 @@ def _guardian(site: Site, user: SiteUser) -> dict[str, object]:
     }
 
 
-def _in_address(host: str) -> str:
+def in_address(host: str) -> str:
     return f"[{host}]" if ":" in host else host

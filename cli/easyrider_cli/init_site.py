@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from easyrider.errors import BadTree, EasyRiderError
-from easyrider.permissions import NODE_ROLES, ROLES, Place
-from easyrider.scopes import owners
+from easyrider.permissions import LINK, NODE_ROLES, ROLES, Place
+from easyrider.scopes import children, owners
 from easyrider.subjects import BadToken, token
 from easyrider.tree import Leases, Rules
 from easyrider.tree_reader import read
@@ -33,6 +33,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     region: str
     nodes: tuple[str, ...]
+    below: tuple[str, ...] = ()  # regions it lends to
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,8 +45,10 @@ class Site(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     redis_host: str
     api_host: str
     hosts: tuple[str, ...]
+    buses: dict[str, str]  # host of the bus of each region that has one of its own, linked to that of the top
     listen: str
     nats_port: int
+    link_port: int
     redis_port: int
     api_port: int
     monitor_port: int
@@ -57,6 +60,10 @@ class Site(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dead_man_s: float
     second_stage_s: float
     fallback_w: dict[str, float]  # by node; what the rules say, so that nobody keeps it equal by hand
+
+    def bus_host(self, region: str) -> str:
+        """Where the services of a region find their bus."""
+        return self.buses.get(region, self.nats_host)
 
     @property
     def nodes(self) -> dict[str, str]:
@@ -71,11 +78,34 @@ class SiteUser(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     region: str
     node: str | None = None
+    below: tuple[str, ...] = ()
 
     @property
     def place(self) -> Place:
         """Where it works."""
-        return Place(self.region, self.node)
+        return Place(self.region, self.node, self.below)
+
+
+def own_buses(told: list[str], scopes: tuple[Scope, ...]) -> dict[str, str]:
+    """Hosts by region, from words like `row1=bus.row1`. Raises `BadSite`."""
+    found, faults = {}, []
+    below = {scope.region for scope in scopes[1:]}
+    for word in told:
+        region, equals, host = word.partition("=")
+        if not equals or not host or region not in below:
+            faults.append(
+                f"--bus-of {word}: REGION=HOST, of a region below the top ({', '.join(below) or 'none'})"
+            )
+        found[region] = host
+    if faults:
+        raise BadSite(faults)
+    return found
+
+
+def links(site: Site) -> list[SiteUser]:
+    """The links between the buses of regions and that of the top; each has a key like a user."""
+    below = {scope.region: scope.below for scope in site.scopes}
+    return [SiteUser(name=f"{LINK}-{r}", role=LINK, region=r, below=below[r]) for r in site.buses]
 
 
 def bus_users(site: Site) -> list[SiteUser]:
@@ -126,7 +156,11 @@ def scopes_of_rules(rules: Rules, region: str) -> tuple[Scope, ...]:
     held = owners(rules)
     ordered = sorted(rules.regions, key=lambda each: each.parent is not None)
     return tuple(
-        Scope(region=r.id, nodes=tuple(node.id for node in rules.nodes if held[node.domain] == r.id))
+        Scope(
+            region=r.id,
+            nodes=tuple(node.id for node in rules.nodes if held[node.domain] == r.id),
+            below=tuple(child.id for child in children(rules, r.id)),
+        )
         for r in ordered
     )
 

@@ -43,16 +43,23 @@ def make_authority(name: str, now: datetime, days: int = AUTHORITY_DAYS) -> Issu
 
 
 def issue_server(
-    authority: Issued, name: str, hosts: Iterable[str], now: datetime, days: int = LEAF_DAYS
+    authority: Issued,
+    name: str,
+    hosts: Iterable[str],
+    now: datetime,
+    days: int = LEAF_DAYS,
+    *,
+    links: bool = False,
 ) -> Issued:
-    """A certificate for a server that is reached under these names and addresses."""
+    """A certificate for a server that is reached under these names; `links`: it is a client of another one too."""
     names: list[x509.GeneralName] = [_host(host) for host in dict.fromkeys(hosts)]
-    return _leaf(authority, name, names, ExtendedKeyUsageOID.SERVER_AUTH, now, days)
+    purposes = [ExtendedKeyUsageOID.SERVER_AUTH, *([ExtendedKeyUsageOID.CLIENT_AUTH] if links else [])]
+    return _leaf(authority, name, names, purposes, now, days)
 
 
 def issue_client(authority: Issued, name: str, now: datetime, days: int = LEAF_DAYS) -> Issued:
     """A certificate that a service shows to servers."""
-    return _leaf(authority, name, [x509.DNSName(name)], ExtendedKeyUsageOID.CLIENT_AUTH, now, days)
+    return _leaf(authority, name, [x509.DNSName(name)], [ExtendedKeyUsageOID.CLIENT_AUTH], now, days)
 
 
 def expires(certificate: bytes) -> datetime:
@@ -64,7 +71,7 @@ def _leaf(
     authority: Issued,
     name: str,
     names: list[x509.GeneralName],
-    purpose: x509.ObjectIdentifier,
+    purposes: list[x509.ObjectIdentifier],
     now: datetime,
     days: int,
 ) -> Issued:
@@ -75,7 +82,7 @@ def _leaf(
     unsigned = _begin(_name(name), signer.subject, key.public_key(), now, days, signer.not_valid_after_utc)
     unsigned = unsigned.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     unsigned = unsigned.add_extension(_usage(signs_certificates=False), critical=True)
-    unsigned = unsigned.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+    unsigned = unsigned.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
     unsigned = unsigned.add_extension(x509.SubjectAlternativeName(names), critical=False)
     by = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer_key.public_key())
     return _signed(unsigned.add_extension(by, critical=False), key, signer_key)

@@ -18,10 +18,14 @@ _STREAM_READERS = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a user works: its region, and its node where it is a node's; None: any node of the region."""
+    """Where a user works: its region, and its node where it is a node's; None: any node of the region.
+
+    `below`: regions that this one lends to, where that matters.
+    """
 
     region: str
     node: str | None = None
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class User:
 
 def grants(user: User) -> Grants:
     """What this user may say and hear, its own inbox included. Raises `KeyError` for an unknown role."""
+    if user.role == LINK:
+        return _link(user.place)
     inbox = f"_INBOX_{subjects.token(user.name)}.>"
     said = ROLES[user.role](user.place)
     return Grants((*said.publish, inbox), (*said.subscribe, inbox))
@@ -131,6 +137,34 @@ def _recorder(_place: Place) -> Grants:
     return Grants(_STREAM_READERS, tuple(subjects.every(kind) for kind in subjects.KINDS))
 
 
+def _link(place: Place) -> Grants:
+    """What crosses between a region's own bus and the one above it: what is said up, and what is said down.
+
+    Orders never do: a region commands its nodes on its own bus alone.
+    """
+    region = place.region
+    up = (
+        subjects.demands_of(region),
+        *(subjects.budget(child) for child in place.below),  # their buses are linked to the same one
+        subjects.plan(region),
+        subjects.forecast(region),
+        *(
+            inside(region)
+            for inside in (
+                subjects.frames_in,
+                subjects.states_in,
+                subjects.acks_in,
+                subjects.meters_in,
+                subjects.phases_in,
+                subjects.jobs_in,
+                subjects.events_in,
+            )
+        ),
+        "_INBOX_api.>",
+    )
+    return Grants(up, (subjects.budget(region), subjects.demands_to(region), subjects.ask(region)))
+
+
 def _at(place: Place, one: Callable[[str, str], str], region_wide: Callable[[str], str]) -> str:
     return region_wide(place.region) if place.node is None else one(place.region, place.node)
 
@@ -147,5 +181,7 @@ ROLES: dict[str, Callable[[Place], Grants]] = {
     "integration": _watcher,
     "recorder": _recorder,
 }
+LINK = "link"
+"""A server that hands on to another what crosses; no service, and no user of people."""
 NODE_ROLES = ("telemetry", "actuator")
 """Those that run once a node, with a user each."""

@@ -166,6 +166,11 @@ def events_of(kind: str) -> str:
     return _subject("event", kind) + ".>"
 
 
+def events_in(region: str) -> str:
+    """Pattern for the events of one region, of any kind."""
+    return f"{_ROOT}.event.*.{token(region)}"
+
+
 def demands_of(region: str) -> str:
     """Pattern for the demands of one child, whoever its parent is."""
     return f"{_ROOT}.demand.*.{token(region)}"

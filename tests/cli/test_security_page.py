@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from bus_attempts import Attempts
 from installed_site import Installed, site_installed, until, write_site
 from store_attempts import StoreAttempts
@@ -29,21 +30,26 @@ def test_the_tables_are_those_of_the_code() -> None:
 
 def test_its_commands_work_one_after_the_other_as_they_stand(tmp_path: Path) -> None:
     install = (ROOT / "docs" / "install.md").read_text()
-    [rules] = [b for b in re.findall(r"^```yaml\n(.*?)^```", install, re.M | re.S) if b.startswith("tree:")]
-    (tmp_path / "rules.yaml").write_text(rules)
+    [text] = [b for b in re.findall(r"^```yaml\n(.*?)^```", install, re.M | re.S) if b.startswith("tree:")]
+    rules = yaml.safe_load(text)
+    rules["regions"] = [
+        {"id": "top"},
+        {"id": "east", "parent": "top", "domain": rules["nodes"][0]["domain"], "guaranteed_w": 9000},
+    ]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
 
     for block in blocks:
         for line in block.splitlines():
-            assert line.startswith("easyrider init site")
+            assert line.startswith("easyrider init ")
             done = subprocess.run(
                 [EASYRIDER, *line.split()[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=60
             )
             assert done.returncode == 0, done.stderr
 
-    mode = stat.S_IMODE((tmp_path / "site" / "policy" / "store.password").stat().st_mode)
-    assert mode == 0o640
+    assert stat.S_IMODE((tmp_path / "site" / "api" / "store.password").stat().st_mode) == 0o640
+    assert (tmp_path / "hall" / "nats-east" / "link-east.nk").exists()
 
 
 @pytest.fixture(scope="module")
