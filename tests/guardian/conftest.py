@@ -64,12 +64,16 @@ class GuardedNode:
             "EASYRIDER_TWIN_PRIVILEGED": "1",
         }
 
-    def start(self, *words: str, program: list[str] | None = None, **settings: object) -> None:
+    def launch(self, *words: str, program: list[str] | None = None, **settings: object) -> None:
+        """Started, and asked nothing yet."""
         command = program or [sys.executable, "-m", "easyrider_guardian"]
         with self.stderr.open("a") as stderr:
             self.process = subprocess.Popen(
                 [*command, *words], env=self.environment(**settings), stderr=stderr, text=True
             )
+
+    def start(self, *words: str, program: list[str] | None = None, **settings: object) -> None:
+        self.launch(*words, program=program, **settings)
         until(self._answers, 10)
 
     def restore_alone(self) -> int:

@@ -1,6 +1,7 @@
 """The guardian's loop: requests, rounds, signals, and what the watchers are told. One thread, absolute deadlines."""
 
 import os
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from easyrider_guardian.restoring import restore
 from easyrider_guardian.rounds import Rounds
 
 SAY_EVERY_S = 1.0
+FIRST_LOOK_S, FIRST_LOOK_STEP_S = 1.0, 0.01
 LEFT_WITHOUT_GRANT = 3
 """Exit code of a stop that was granted no leave: limits hold at min(present, fallback)."""
 
@@ -50,6 +52,7 @@ class Guardian:
 
     def run(self) -> int:
         """The exit code, once stopped: 0, or `LEFT_WITHOUT_GRANT`."""
+        self._look_first()
         self._systemd.ready()
         while True:
             self._systemd.turn()
@@ -62,6 +65,14 @@ class Guardian:
             self._tell(boot_ns())
             if code is not None:
                 return code
+
+    def _look_first(self) -> None:
+        """Every board read once before anybody is told of them: one told as unread counts as uncontrolled, and a
+        restart would cost others their watts. What hangs is waited for no longer than `FIRST_LOOK_S`."""
+        until_ns = boot_ns() + nanoseconds(FIRST_LOOK_S)
+        while boot_ns() < until_ns and not self._node.all_looked_at and not self._signals:
+            self._rounds.go(boot_ns())
+            time.sleep(FIRST_LOOK_STEP_S)
 
     def _next_ns(self) -> int:
         due = [self._rounds.next_ns(), self._say_ns]

@@ -56,6 +56,13 @@ class Node:
         """Whether anything may be written, and the dead-man runs."""
         return self.baselines is not None
 
+    @property
+    def all_looked_at(self) -> bool:
+        """Whether every board, of the driver or on file, has answered or failed since the start."""
+        told = sum(view.seen is not None or view.fault is not None for view in self.views.values())
+        on_file = {*self.standing.holdings, *needed(self.baselines)}
+        return self.crew.opened and told + len(self.faulty) >= self.crew.count and on_file <= self.views.keys()
+
     def nonce(self, now_ns: int) -> int:
         """The nonce of this second."""
         if now_ns - self._minted_ns >= nanoseconds(MINT_EVERY_S):
