@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, TypeVar
 
-from easyrider import log
+from easyrider import __version__, log
 from easyrider.config import describe, from_env
 from easyrider.errors import BadConfig, EasyRiderError
 from easyrider.life import Life
@@ -81,7 +81,7 @@ async def _live(name: str, config: Any, start: Start[Any], door: Door | None) ->
         except BadConfig as fault:
             print(f"{name}: {fault}", file=sys.stderr)
             return WRONG_SETTINGS
-        logger.info("starting", health=address, pid=os.getpid())
+        logger.info("starting", version=__version__, health=address, pid=os.getpid())
         if systemd.watches:
             life.on_stop(systemd.stopping)
             life.spawn("watchdog", systemd.follow(lambda: life.waiting))

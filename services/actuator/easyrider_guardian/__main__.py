@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from easyrider import log
+from easyrider import __version__, log
 from easyrider.config import describe, from_env
 from easyrider.errors import BadConfig
 from easyrider.watchdog import Watchdog
@@ -79,7 +79,12 @@ def serve(config: Config, keep: bool) -> int:
     node = assemble(config, folder, listener.ring)
     guardian = Guardian(node, listener, signals, config.leave_s, keep, Watchdog(os.environ))
     log.get(NAME).info(
-        "guarding", node=config.node, armed=node.armed, stage=node.standing.stage, pid=os.getpid()
+        "guarding",
+        version=__version__,
+        node=config.node,
+        armed=node.armed,
+        stage=node.standing.stage,
+        pid=os.getpid(),
     )
     code = guardian.run()
     listener.close()
