@@ -3,6 +3,7 @@
 import numpy as np
 
 from easyrider_policy.core.fleet import Floats
+from easyrider_policy.core.holds import reach
 from easyrider_policy.core.leader import may_publish, raises_allowed
 from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.records import Decision
@@ -17,7 +18,7 @@ class Lender:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self._planned_s = -np.inf
+        self.planned_s = -np.inf
         self.room: tuple[Floats, Floats] = (
             np.zeros(0),
             np.zeros(0),
@@ -35,9 +36,9 @@ class Lender:
         """New shares once a control period, and at once where something happened."""
         picture = self.picture
         picture.regions.follow(picture.safety.lead)
-        if not urgent and now_s - self._planned_s < picture.rules.leases.control_period_s - 1e-3:
+        if not urgent and now_s - self.planned_s < picture.rules.leases.control_period_s - 1e-3:
             return
-        self._planned_s = now_s
+        self.planned_s = now_s
         solution = solution_of(decision)
         self.room = self.measure(now_s, estimates, solution, situation)
         picture.regions.plan(now_s, self.room, picture.hard_w, solution)
@@ -68,8 +69,18 @@ class Lender:
         room_w = sums.room_w.copy()
         room_w[list(sums.blocked)] = -np.inf
         rises = raises_allowed(safety.lead, safety.leases, now_s) and not lower_only
-        held = any(not rule.domains for rule in picture.rules.holds)
-        return tuple(picture.regions.compose(now_s, room_w, rises and not held))
+        return tuple(picture.regions.compose(now_s, room_w, rises, self._held()))
+
+    def _held(self) -> frozenset[str]:
+        """Regions in whose domains an operator wants nothing to rise."""
+        rules, regions = self.picture.rules, self.picture.regions
+        reached = [reach(rule, rules.domains) for rule in rules.holds]
+        names = {borrower.id: regions.fleet.domains[borrower.row] for borrower in regions.borrowers}
+        return frozenset(
+            name
+            for name, domain in names.items()
+            if any(below is None or domain in below for below in reached)
+        )
 
 
 def solution_of(decision: Decision | None) -> Solution | None:

@@ -20,6 +20,7 @@ from easyrider_policy.core.commands import Command
 from easyrider_policy.news import News
 from easyrider_policy.scribe import Scribe
 from easyrider_policy.telling import tell
+from easyrider_policy.telling_regions import tell_lender
 
 _LOG = log.get("policy")
 _LOOK_S = metrics.histogram(
@@ -73,7 +74,7 @@ class Loop:
         self._verified = False
         self._waiting: set[str] = set()
         self._unfit: tuple[str, ...] = ()
-        self.looked_s = -math.inf
+        self.looked_s = self._lent_s = -math.inf
         self.notes: list[Callable[[Look], None]] = []  # told of a look before it is written down
         self.says: list[Callable[[Look], Awaitable[None]]] = []  # say what goes before commands
         self._hurry = asyncio.Event()
@@ -120,7 +121,9 @@ class Loop:
         gauges.show_orders(look.orders)
         if look.cause is not None:
             await self._tell(look, now_s, look_ms)
-        elif not self._coordinator.picture.fleet.gpus and self._coordinator.picture.fleet.nodes:
+        elif not self._coordinator.picture.fleet.nodes:
+            await self._tell_lender(look, now_s)
+        elif not self._coordinator.picture.fleet.gpus:
             self._say_why_no_plan(now_s)
         await self._news.tell(look, now_s)
 
@@ -231,6 +234,22 @@ class Loop:
             plan_ms=look_ms,
             now_s=now_s,
             clocks_ns=self._clocks.stamps_ns(),
+        )
+        gauges.show_plan(plan)
+        if plan.leading:
+            self.state = {"plan": msgspec.msgpack.encode(plan)}
+            await self._publish(plan)
+
+    async def _tell_lender(self, look: Look, now_s: float) -> None:
+        """The plan of a scope that has regions alone, as often as it shares watts over them."""
+        coordinator = self._coordinator
+        if coordinator.lender.planned_s == self._lent_s or not coordinator.picture.regions.any:
+            return
+        self._lent_s = coordinator.lender.planned_s
+        self._seq += 1
+        clocks_ns = self._clocks.stamps_ns()
+        plan = tell_lender(
+            coordinator.picture, look.sums, seq=self._seq, cause="tick", now_s=now_s, clocks_ns=clocks_ns
         )
         gauges.show_plan(plan)
         if plan.leading:

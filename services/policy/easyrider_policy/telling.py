@@ -10,6 +10,7 @@ from easyrider_policy.core.records import Decision
 from easyrider_policy.core.targets import Standing
 from easyrider_policy.core.waiting import Waiting
 from easyrider_policy.picture import Picture
+from easyrider_policy.telling_regions import region_plans
 
 MOST_JOBS = 2_000
 """A plan of a larger site tells of the jobs that are slowed most; the message has a size limit."""
@@ -54,6 +55,7 @@ def tell(
         reactive_why=picture.why_reactive(now_s) if decision.reactive else "",
         holds=_holds(picture),
         targets=target_plans(picture),
+        regions=region_plans(picture, now_s),
     )
 
 
@@ -70,7 +72,9 @@ def _domain(picture: Picture, decision: Decision, sums: Sums, row: int) -> Domai
         hard_limit_w=float(picture.hard_w[row]),
         target_w=float(picture.target_w[row]),
         observed_w=_known(decision.observed_w[row]),
-        counted_w=max(0.0, float(sums.counted_w[row])),
+        counted_w=max(
+            0.0, float(picture.hard_w[row] - sums.room_w[row])
+        ),  # with what regions below could draw
         budget_w=max(0.0, float(decision.budget_w[row])),
         unmanaged_w=max(0.0, float(sums.unmanaged_w[row])),
         closed=bool(sums.closed[row]),
@@ -100,7 +104,9 @@ def why(picture: Picture, decision: Decision, job: int) -> str:
     """Why a job's limit is what it is; a target that a load target has lowered goes by the load target's name."""
     reason = decision.reasons[job]
     kind, _, domain = reason.partition(":")
-    if kind == "target" and (row := picture.fleet.domain_index.get(domain)) in (names := picture.targets.names):
+    if kind == "target" and (row := picture.fleet.domain_index.get(domain)) in (
+        names := picture.targets.names
+    ):
         assert row is not None
         return f"load_target:{names[row]}"
     return reason

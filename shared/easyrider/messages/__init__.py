@@ -11,7 +11,7 @@ from easyrider.messages.frames import NodeFrame
 from easyrider.messages.jobs import JobEvent, PhaseMark
 from easyrider.messages.meters import MeterReading
 from easyrider.messages.nodes import GpuState, Leaving, LeavingGpu, NodeState
-from easyrider.messages.plans import DomainPlan, JobPlan, Mode, Plan
+from easyrider.messages.plans import DomainPlan, JobPlan, Mode, Plan, RegionPlan
 from easyrider.messages.regions import Budget, Demand
 
 ALL: tuple[type[Message], ...] = (
@@ -60,6 +60,7 @@ __all__ = [
     "Plan",
     "PowerForecast",
     "Record",
+    "RegionPlan",
     "SeriesForecast",
     "SetLimits",
 ]

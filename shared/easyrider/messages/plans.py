@@ -50,6 +50,20 @@ class TargetPlan(Record, frozen=True):
     kept_ratio: Ratio | None  # share of the time since it began in which it was kept; nil: not begun
 
 
+class RegionPlan(Record, frozen=True):
+    """One region right below in one plan. Wall watts of its domain."""
+
+    region: Name
+    domain: Name
+    granted_w: Watts  # newest grant for what could be drawn there
+    target_w: Watts  # and for what is
+    guaranteed_w: Watts
+    counted_w: Watts  # all that could be drawn there now
+    observed_w: Watts | None
+    silent: bool  # its lease may have run out without a word
+    waits_for: str = ""  # what holds back its raise: "room", "take_over", "hold"
+
+
 class Plan(Message, tag="plan", frozen=True):
     """Every limit with its binding reason; said each period and at once on an event."""
 
@@ -73,5 +87,6 @@ class Plan(Message, tag="plan", frozen=True):
     gap: float | None  # certified share of the lost work between this plan and the optimum
     plan_ms: float
     reactive_why: str = ""  # what keeps forecasts from being trusted; empty while they are
-    holds: tuple[Name, ...] = ()  # nothing rises below what these name: ids of rules, and nodes held on the node
+    holds: tuple[Name, ...] = ()  # nothing rises below what these name: ids of rules, nodes held on the node
     targets: tuple[TargetPlan, ...] = ()
+    regions: tuple[RegionPlan, ...] = ()

@@ -1,5 +1,6 @@
 """Parents and children as one program, three levels deep: the sums of all of them, failover, a drop, a cut."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from scoped_site import FEED_W, GUARANTEED_W, LEASE_S, Scope, ScopedSite
 from wired_box import at
 
 from easyrider import subjects
+from easyrider.tree import HoldRule
+from easyrider_policy.telling_regions import region_plans
 
 WAIT_S = 10.0 + 5.0 + 2.0
 """Dead-man, ttl, two control periods."""
@@ -182,3 +185,18 @@ async def test_a_middle_scope_that_loses_its_parent_takes_its_own_regions_down_w
     assert site.scopes["site"].picture.regions.lending.wait_s(
         site.scopes["site"].picture.regions.borrowers[0]
     ) == pytest.approx(WAIT_S + LEASE_S)
+
+
+async def test_a_hold_above_a_region_stops_its_raises_and_its_plan_says_so(site: ScopedSite) -> None:
+    top, before_w = site.scopes["site"], site.granted_w("hall")
+    site.working["aisle"] = False
+    held = replace(top.picture.rules, version=2, holds=(HoldRule(id="work", domains=("row-a",)),))
+    top.picture.accept(held)
+    site.cut.add("aisle")
+
+    await site.seconds(LEASE_S + WAIT_S + 4.0)
+
+    (told,) = [region for region in region_plans(top.picture, site.clock.at_s) if region.region == "hall"]
+    assert site.granted_w("hall") <= before_w + 1.0
+    assert told.waits_for == "hold"
+    assert told.granted_w == pytest.approx(site.granted_w("hall"))

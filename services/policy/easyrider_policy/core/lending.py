@@ -163,6 +163,7 @@ class Lending:
         room_w: Floats,
         carried: Mapping[str, Floats],
         raises_allowed: bool,
+        held: frozenset[str] = frozenset(),
     ) -> list[Grant]:
         """Budgets that may leave now, booked. Watts wanted (hard, target) by region.
 
@@ -175,7 +176,8 @@ class Lending:
             if account.demand is None or now_s - account.heard_s >= self.lease_s:
                 continue  # a nonce that old cannot carry a lease
             hard_w, target_w = wanted.get(name, (account.held_w, account.held_target_w))
-            given_w = self._given_w(account, now_s, hard_w, left_w, carried[name], raises_allowed)
+            bar = "hold" if name in held else "" if raises_allowed and account.fenced else "take_over"
+            given_w = self._given_w(account, now_s, hard_w, left_w, carried[name], bar)
             lower = given_w < account.held_w - LEAST_MOVE_W
             if account.demand.nonce == account.answered and not lower:
                 continue
@@ -189,16 +191,16 @@ class Lending:
         wanted_w: float,
         left_w: Floats,
         carried: Floats,
-        raises_allowed: bool,
+        bar: str,
     ) -> float:
-        """Lower at once; raise by what the room carries, which is taken from `left_w`."""
+        """Lower at once; raise by what the room carries, which is taken from `left_w`. `bar`: why nothing may rise."""
         account.why = ""
         counted_w = self._counted_w(account, now_s)
         base_w = min(account.held_w, counted_w)  # what has run out since may be lent to others
         if wanted_w <= base_w:
             return wanted_w
-        if not (raises_allowed and account.fenced):
-            account.why = "take_over"
+        if bar:
+            account.why = bar
             return base_w
         need_w = max(0.0, wanted_w - counted_w)
         bound = carried > 0

@@ -138,9 +138,12 @@ class Regions:
         if not self._steady(fresh, regions, budget_w, mine_w, shares.watts[count:], own):
             self.wanted = fresh
 
-    def compose(self, now_s: float, room_w: Floats, raises_allowed: bool) -> list[Grant]:
-        """Budgets that may leave now, booked. `room_w` (D,): what hard limits leave above all that is counted."""
-        return self.lending.compose(now_s, self.wanted, room_w, self.carried, raises_allowed)
+    def compose(
+        self, now_s: float, room_w: Floats, raises_allowed: bool, held: frozenset[str] = frozenset()
+    ) -> list[Grant]:
+        """Budgets that may leave now, booked. `room_w` (D,): what hard limits leave above all that is counted;
+        `held`: regions that may not rise."""
+        return self.lending.compose(now_s, self.wanted, room_w, self.carried, raises_allowed, held)
 
     def _steady(
         self,
