@@ -128,17 +128,23 @@ async def test_messages_and_events_are_recorded_as_the_bytes_that_were_said(
     assert b'"specversion":"1.0"' in told[1][1]
 
 
-async def test_the_rules_in_force_are_recorded_beside_the_messages(
+async def test_the_rules_in_force_are_recorded_beside_the_messages_of_each_region(
     nats: ServerProcess, redis: ServerProcess, tmp_path: Path
 ) -> None:
     async with Store.connect(redis.url, deadline_s=5.0) as store:
         await store.save_rules("site-a", 3, b'{"tree": "three"}')
 
-    with recorder(tmp_path, nats, redis, tree="site-a", region="r1") as running:
-        await until(lambda: running.count("easyrider_recorder_messages_total") >= 1)
-        told = found(running.folder)
+    with recorder(tmp_path, nats, redis, tree="site-a") as running:
+        await until(running.listening)
+        async with speaking(nats) as bus:
+            for region in ("r1", "r2"):
+                await bus.publish(subjects.command(region, "n1"), hold(1))
+            await until(lambda: running.count("easyrider_recorder_messages_total") >= 4)
+        told = {region: found(running.folder, region)[1:] for region in ("r1", "r2")}
 
-    assert told == [("rules.site-a.rules.r1", b'{"tree": "three"}')]
+    assert told == {
+        region: [(f"rules.site-a.rules.{region}", b'{"tree": "three"}')] for region in ("r1", "r2")
+    }
 
 
 async def test_a_kill_costs_at_most_the_last_second_and_the_next_start_goes_on(

@@ -31,7 +31,8 @@ async def start(config: Config, life: Life) -> None:
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
     def about(region: str) -> dict[str, Any]:
-        return {"region": region, "tree": config.tree, "boot_id": boot_id, "easyrider": __version__}
+        said = {"region": region, "tree": config.tree, "boot_id": boot_id}
+        return {**said, "recorder": config.region, "easyrider": __version__}
 
     writer = Writer(shelf, about, round(config.queue_mib * _MIB))
     desk = Desk(writer)
@@ -46,7 +47,7 @@ async def start(config: Config, life: Life) -> None:
         life.flag("bus", lambda: bus.connected)
         life.flag("disk", lambda: writer.fault is None)
         life.watch("messages", desk.age_s, STALE_S)
-        life.spawn("rules", RulesWatch(store, writer, config.tree, config.region).run())
+        life.spawn("rules", RulesWatch(store, writer, config.tree).run())
         await life.until_stopped()
 
 

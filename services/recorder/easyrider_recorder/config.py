@@ -19,7 +19,7 @@ class Config(StoreSettings):
     folder: Path = setting(
         help="recordings are written there, a folder a region", fit=setting_checks.own_folder
     )
-    region: str = setting("local", help="region whose rules are recorded", fit=setting_checks.subject_token)
+    region: str = setting("local", help="region the recorder stands in", fit=setting_checks.subject_token)
     tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     kinds: tuple[str, ...] = setting(subjects.KINDS, help="kinds of subjects that are recorded")
     keep_mib: float = setting(50_000.0, ge=16, le=1e9, help="size of all recordings; the oldest are removed")

@@ -12,7 +12,7 @@ from easyrider_recorder.core.framing import Record
 _LOG = log.get("recorder")
 RULES_SUBJECT = "rules"
 """Not a subject of the bus: the document as the store holds it, under `rules.<tree>.<region>`."""
-ASK_EVERY_S = 10.0
+ASK_EVERY_S, FIRST_EVERY_S = 10.0, 1.0
 SAY_AGAIN_S = 600.0
 
 
@@ -34,18 +34,20 @@ class Desk:
 
 
 class RulesWatch:
-    """Records the rules when they change, and every ten minutes, so that a later file can do without earlier ones."""
+    """Records the rules when they change, and every ten minutes, so that a later file can do without earlier ones.
 
-    def __init__(self, store: StorePort, writer: Writer, tree: str, region: str) -> None:
+    They are put beside the messages of every region that is recorded: each can be replayed alone.
+    """
+
+    def __init__(self, store: StorePort, writer: Writer, tree: str) -> None:
         self._store, self._writer, self._tree = store, writer, tree
-        self._subject = f"{RULES_SUBJECT}.{tree}.rules.{region}"
-        self._version, self._said_s = -1, -1e18
+        self._told: dict[str, tuple[int, float]] = {}  # region: version, when
 
     async def run(self) -> None:
         """For ever, beside the messages."""
         while True:
             await self.once(time.monotonic())
-            await asyncio.sleep(ASK_EVERY_S)
+            await asyncio.sleep(ASK_EVERY_S if self._told else FIRST_EVERY_S)
 
     async def once(self, now_s: float) -> None:
         """Ask the store; what does not answer is asked again."""
@@ -54,7 +56,10 @@ class RulesWatch:
         except (StoreSilent, StoreRefused) as fault:
             log.bounded(_LOG, "rules", 300.0).warning("rules are not recorded", fault=str(fault))
             return
-        if held is None or (held[0] == self._version and now_s - self._said_s < SAY_AGAIN_S):
-            return
-        self._version, self._said_s = held[0], now_s
-        self._writer.put(Record(self._subject, time.monotonic_ns(), time.time_ns(), held[1]))
+        for region in self._writer.regions if held is not None else ():
+            version, at_s = self._told.get(region, (-1, -1e18))
+            if held is None or (held[0] == version and now_s - at_s < SAY_AGAIN_S):
+                continue
+            self._told[region] = (held[0], now_s)
+            subject = f"{RULES_SUBJECT}.{self._tree}.rules.{region}"
+            self._writer.put(Record(subject, time.monotonic_ns(), time.time_ns(), held[1]))

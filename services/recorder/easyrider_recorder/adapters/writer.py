@@ -1,4 +1,4 @@
-"""The thread that writes: messages in, blocks on the disk. A disk that refuses costs messages, no time of the caller."""
+"""The thread that writes: messages in, blocks on the disk. A disk that refuses costs messages, and no caller waits."""
 
 import threading
 import time
@@ -51,6 +51,11 @@ class Writer:
         self.fault: str | None = None
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         _ON.set(1)
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Regions that something is recorded of now."""
+        return tuple(self._open)
 
     def start(self) -> None:
         """Begin to write."""
