@@ -58,7 +58,7 @@ explain() {
     no "a secret is missing: $(grep -o -E '(env file |path does not exist: ).*' "$log" | tail -n 1); easyrider init $EASYRIDER_SITE --add writes what is missing"
   fi
   # of several that are not well, first who was refused something, then who cannot start, then who waits
-  for how in Restarting 'Exit(ed)? \(?[1-9]' unhealthy; do
+  for how in Restarting 'Exit(ed)? \(?[1-9]' unhealthy starting; do
     for name in $("${compose[@]}" "${profiles[@]}" ps -a 2>/dev/null | grep -E "$how" | cut -d' ' -f1); do
       unwell=${unwell:-$name}
       told=$(refusal "$name") && no "$name is not well: $told"
