@@ -79,12 +79,12 @@ def frame(node: int, *, slow: bool, says_gpus: bool) -> NodeFrame:
 
 
 class Frames:
-    """PUB lines with a frame each, one row a node. `slow`: with slow columns and the list of boards."""
+    """PUB lines with a frame each, one row a node; with slow columns or without, and with the list of boards."""
 
-    def __init__(self, nodes: range, *, slow: bool) -> None:
-        rows = [_published(node, slow) for node in nodes]
+    def __init__(self, nodes: range, *, slow: bool, says_gpus: bool = False) -> None:
+        rows = [_published(node, slow, says_gpus) for node in nodes]
         self.rows: Bytes = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1).copy()
-        first = frame(nodes[0], slow=slow, says_gpus=slow)
+        first = frame(nodes[0], slow=slow, says_gpus=says_gpus)
         self._seq = self._find(rows[0], first.seq.to_bytes(8, "big"), 8)
         self._t_ns = self._find(rows[0], first.t_ns.to_bytes(8, "big"), 8)
         self._mono_ns = self._find(rows[0], first.mono_ns.to_bytes(8, "big"), 8)
@@ -132,8 +132,8 @@ def check(nodes: range) -> None:
             raise RuntimeError(f"a patched frame reads as {said}")
 
 
-def _published(node: int, slow: bool) -> bytes:
-    data = wire.encode(frame(node, slow=slow, says_gpus=slow))
+def _published(node: int, slow: bool, says_gpus: bool) -> bytes:
+    data = wire.encode(frame(node, slow=slow, says_gpus=says_gpus))
     return published(subjects.frame(REGION, node_name(node)), data)
 
 

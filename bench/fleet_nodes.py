@@ -187,6 +187,7 @@ async def run(url: str, nodes: range, seconds: float, seed: int) -> dict[str, ob
     check(nodes)
     fleet = Nodes(nodes, seed)
     fast, slow = Frames(nodes, slow=False), Frames(nodes, slow=True)
+    telling = Frames(nodes, slow=True, says_gpus=True)
     acks: list[bytes] = []
 
     def take(_subject: bytes, data: bytes) -> None:
@@ -215,7 +216,7 @@ async def run(url: str, nodes: range, seconds: float, seed: int) -> dict[str, ob
         if some.stop > some.start:
             now_ns = time.monotonic_ns()
             watts, limit_mw = fleet.sample(t_s, some, now_ns, SETTLE_S <= t_s < seconds - LOST_AFTER_S - 0.5)
-            frames = slow if beat % HZ == 0 else fast
+            frames = telling if beat % (10 * HZ) == 0 else slow if beat % HZ == 0 else fast
             link.write(frames.lines(some, beat, (time.time_ns(), now_ns), watts, limit_mw))
             # states of a node come once a second, its beats numbered so that they spread over it
             spoken = np.arange(some.start, some.stop)

@@ -83,11 +83,13 @@ class Intake:
         self._taken(now_s)
 
     def _as_usual(self, frame: NodeFrame, arrival: Arrival) -> Usual | None:
-        """What is known of its node, where the frame says nothing else; None: the desk must judge it."""
+        """What is known of its node, where the frame says nothing else; None: the desk must judge it.
+
+        A list of boards that is said again with the hash known is no news.
+        """
         usual = self._usual.get(arrival.subject)
         if (
             usual is None
-            or frame.gpus
             or frame.boot_id != usual.boot_id
             or frame.gpus_hash != usual.gpus_hash
             or frame.node != usual.name
