@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from compose_stack import NODES, ROOT, ComposeStack, own_stack, until
 from page import blocks
 
@@ -163,6 +164,37 @@ def test_a_command_of_the_installation_page_runs_against_it(stack: ComposeStack,
     )  # fmt: skip
 
     assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("role", ["telemetry", "actuator"])
+def test_the_shell_lines_of_the_kubernetes_manifest_start_the_service_with_the_settings_of_init(
+    stack: ComposeStack, role: str
+) -> None:
+    (container,) = [
+        each
+        for document in yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "30-nodes.yaml").read_text())
+        for each in document["spec"]["template"]["spec"]["containers"]
+        if each["name"] == role
+    ]
+    name = f"{stack.project}-manifest-{role}"
+    command = [
+        "docker", "run", "--detach", "--rm", "--name", name, "--network", f"{stack.project}_inside",
+        "--user", "10001:10001", "--group-add", str(stack.site.stat().st_gid), "--read-only", "--cap-drop", "ALL",
+        "--tmpfs", "/tmp", "--tmpfs", "/run/secrets:mode=1777", "--env", "NODE_NAME=node-1",
+        "--volume", f"{stack.site}/{role}-node-1:/etc/easyrider-own:ro",
+        "easyrider:local", *container["command"],
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    try:
+
+        def told() -> str:
+            said = subprocess.run(["docker", "logs", name], capture_output=True, text=True, check=True)
+            return said.stdout + said.stderr
+
+        until(lambda: '"event": "starting"' in told(), 30, "its settings taken")
+        assert "settings:" not in told()
+    finally:
+        subprocess.run(["docker", "rm", "--force", name], check=True, capture_output=True, timeout=60)
 
 
 def test_down_leaves_neither_container_nor_network_nor_volume(stack: ComposeStack) -> None:

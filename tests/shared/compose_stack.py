@@ -41,6 +41,7 @@ class ComposeStack:
     site: Path
     port: int
     api_port: int
+    top: str = ""  # what follows the names of the services of the region at the top, where there are several
 
     @property
     def environ(self) -> dict[str, str]:
@@ -52,6 +53,7 @@ class ComposeStack:
             "EASYRIDER_API_PORT": str(self.api_port),
             "EASYRIDER_GID": str(self.site.stat().st_gid if self.site.exists() else 10001),
             "EASYRIDER_HEALTH_INTERVAL": "1s",
+            "EASYRIDER_TOP": self.top,
         }
 
     def run(self, command: str, *, profiles: str = "twin", patience_s: float = 600.0) -> Any:
@@ -67,7 +69,8 @@ class ComposeStack:
 
     def compose(self, *words: str) -> str:
         """One Compose command; its output. Raises `CalledProcessError`."""
-        command = ["docker", "compose", "-p", self.project, "--profile", "twin", *words]
+        profiles = ["--profile", "twin", *(["--profile", "regions"] if self.top else [])]
+        command = ["docker", "compose", "-p", self.project, *profiles, *words]
         return subprocess.run(
             command, env=self.environ, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
         ).stdout
@@ -104,9 +107,12 @@ class ComposeStack:
         )
         return [json.loads(line) for line in told.splitlines()]
 
-    def last_words(self, service: str) -> str:
-        """The end of a container's log."""
-        return self.compose("logs", "--no-log-prefix", "--tail", "20", service)
+    def said(self, service: str) -> str:
+        """All that a container logged."""
+        told = subprocess.run(
+            ["docker", "logs", f"{self.project}-{service}-1"], capture_output=True, text=True, check=True
+        )
+        return told.stdout + told.stderr
 
     def left_over(self) -> list[str]:
         """Containers, networks and volumes of this project."""
@@ -121,9 +127,9 @@ class ComposeStack:
 
 
 @contextmanager
-def own_stack(folder: Path, name: str) -> Iterator[ComposeStack]:
+def own_stack(folder: Path, name: str, top: str = "") -> Iterator[ComposeStack]:
     """A project that is not up yet; whatever of it was brought up is gone on the way out."""
-    stack = ComposeStack(f"er-test-{name}-{os.getpid()}", folder / "site", free_port(), free_port())
+    stack = ComposeStack(f"er-test-{name}-{os.getpid()}", folder / "site", free_port(), free_port(), top)
     try:
         yield stack
     finally:
