@@ -1,4 +1,4 @@
-"""What systemd hears of a guardian: ready when it guards, alive as long as its loop turns, nothing from a frozen one."""
+"""Systemd hears of a guardian that it guards, and that its loop turns; of a frozen one it hears nothing."""
 
 import signal
 import socket
