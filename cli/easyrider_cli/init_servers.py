@@ -44,7 +44,7 @@ def bus_folder(region: str | None) -> str:
 
 
 def redis_conf(site: Site) -> str:
-    """For Redis 7.2 or newer with TLS, or Valkey; what is kept there is written through within a second."""
+    """For Redis 7.0 or newer with TLS, or Valkey; what is kept there is written through within a second."""
     here = PurePosixPath(site.at) / REDIS
     return "\n".join(
         [

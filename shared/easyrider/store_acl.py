@@ -1,6 +1,6 @@
 """Who may touch which keys of the store, with which commands: deny by default, a user a service.
 
-Needs Redis 7.2 or newer, or Valkey: older ones know no keys that may be read and not written. A script runs with the
+Needs Redis 7.0 or newer, or Valkey: older ones know no keys that may be read and not written. A script runs with the
 rights of the user that calls it, so that being allowed to load one gives nothing more.
 """
 
@@ -14,7 +14,7 @@ from easyrider import store_keys as keys
 from easyrider.secret_files import read_secret, write_secret
 from easyrider.store_port import Login
 
-CONNECTS = ("auth", "hello", "ping", "select", "client|setinfo", "client|setname")
+CONNECTS = ("auth", "hello", "ping", "select")
 """What everyone may say to come in."""
 _SCRIPTS = ("evalsha", "script|load")
 _SCOPED = ("leader", "epoch", "state")

@@ -26,8 +26,12 @@ def open_client(url: str, deadline_s: float, login: Login | None, tls: TlsFiles 
     if pool.connection_class is redis.asyncio.SSLConnection:
         pool.connection_class = _Encrypted
         pool.connection_kwargs["files"] = tls or TlsFiles()
-    elif tls is not None and pool.connection_class is redis.asyncio.Connection:
-        raise ValueError("the store's address begins with redis://, which is plain text, where TLS is set up")
+    elif pool.connection_class is redis.asyncio.Connection:
+        if tls is not None:
+            raise ValueError(
+                "the store's address begins with redis://, which is plain text, where TLS is set up"
+            )
+        pool.connection_class = _Plain
     return redis.asyncio.Redis.from_pool(pool)
 
 
@@ -49,11 +53,25 @@ class _FromFile(CredentialProvider):
         return self.get_credentials()
 
 
+def _unnamed(connection: Any) -> None:
+    """Have it not tell the server which library it is: a command more to grant, and unknown to Redis 7.0."""
+    connection.driver_info = connection.lib_name = connection.lib_version = None
+
+
+class _Plain(redis.asyncio.Connection):
+    """For this machine."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        _unnamed(self)
+
+
 class _Encrypted(redis.asyncio.SSLConnection):
     """Makes the context anew for each connection: certificates are renewed while we run."""
 
     def __init__(self, *, files: TlsFiles, **arguments: Any) -> None:
         super().__init__(**arguments)
+        _unnamed(self)
         self._files = files
 
     def _connection_arguments(self) -> Mapping[str, Any]:

@@ -18,7 +18,6 @@ from easyrider.store_port import StoreRefused
 from easyrider.tls import TlsFiles
 
 SCRIPTED = {"EVALSHA", "SCRIPT LOAD"}
-COMING_IN = {"AUTH", "HELLO", "PING", "SELECT", "CLIENT SETINFO", "CLIENT SETNAME"}
 WRITES: dict[str, tuple[str, ...]] = {
     "policy": ("er:site:rules", "er:site:leader:*", "er:site:epoch:*", "er:site:state:*"),
     "api": ("er:site:rules", "er:site:token:*", "er:site:receipt:*"),
@@ -63,6 +62,7 @@ SERVER: list[tuple[str, ...]] = [
     ("MODULE", "LIST"), ("MODULE", "LOAD", "/x.so"), ("DEBUG", "JMAP"), ("REPLICAOF", "NO", "ONE"),
     ("SLAVEOF", "NO", "ONE"), ("FAILOVER",), ("SAVE",), ("BGSAVE",), ("BGREWRITEAOF",), ("LASTSAVE",),
     ("CLIENT", "LIST"), ("CLIENT", "KILL", "ID", "0"), ("CLIENT", "PAUSE", "0"), ("CLIENT", "NO-EVICT", "on"),
+    ("CLIENT", "SETNAME", "x"), ("CLIENT", "SETINFO", "LIB-NAME", "x"),
     ("CLIENT", "ID"), ("INFO",), ("COMMAND",), ("LATENCY", "LATEST"), ("SLOWLOG", "GET"), ("MEMORY", "STATS"),
     ("CLUSTER", "INFO"), ("PUBLISH", "c", "x"), ("PUBSUB", "CHANNELS"), ("MULTI",), ("WAIT", "0", "0"),
     ("SYNC",), ("PSYNC", "?", "-1"), ("MONITOR",), ("SUBSCRIBE", "c"), ("PSUBSCRIBE", "*"), ("SHUTDOWN", "NOSAVE"),
