@@ -118,12 +118,6 @@ def test_jobs_are_held_until_start_and_then_draw_and_are_listed_under_one_id(twi
         twin.ask("start")
 
 
-def test_told_so_its_jobs_run_from_the_beginning(tmp_path: Path) -> None:
-    with running(tmp_path, "--start") as twin:
-        assert twin.ask("status")["held"] is False
-        until(lambda: twin.state("n1").gpus["average_mw"][0] > 500_000)
-
-
 def test_a_limit_in_the_state_file_is_obeyed_and_outside_caps_too(twin: Running) -> None:
     twin.ask("start")
     until(lambda: twin.state("n1").gpus["instant_mw"][0] > 500_000)
