@@ -1,5 +1,6 @@
 """The description is what the code says, and says enough to be used without asking."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from site_rules import TREE
 
+from easyrider.tree import Rules
 from easyrider.tree_reader import read_document, to_document
 from easyrider_policy_api.app import build
 from easyrider_policy_api.describe import document
@@ -58,7 +60,8 @@ def test_the_schema_of_rules_knows_every_key_of_the_document_and_no_other() -> N
     whole = to_document(read_document(EXAMPLE, "the example"))
 
     schema = COMPONENTS["RulesDocument"]
-    assert set(schema["properties"]) == whole.keys()
+    fields = {field.name for field in dataclasses.fields(Rules)} - {"id", "version"} | {"tree"}
+    assert set(schema["properties"]) == fields >= whole.keys()
     assert "class" in COMPONENTS["Node"]["properties"]
     assert set(whole["nodes"][0]) <= set(COMPONENTS["Node"]["properties"])
 
