@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nats
+from jsonschema import Draft202012Validator
 
 PATTERN, STREAM = "easyrider.v1.event.>", "EVENTS"
 
@@ -32,6 +33,19 @@ async def _kept(url: str, seed: Path | None) -> list[tuple[str, dict[str, Any]]]
         return found
     finally:
         await bus.close()
+
+
+def promised(kind: str) -> Draft202012Validator:
+    """What the document for programs promises of the events of a kind."""
+    document = json.loads((Path(__file__).parents[2] / "docs" / "asyncapi.json").read_text())
+    (name,) = (
+        name for name, told in document["components"]["messages"].items()
+        if told["name"] == kind and told.get("contentType") == "application/cloudevents+json"
+    )  # fmt: skip
+    return Draft202012Validator(
+        {"$ref": f"#/components/messages/{name}/payload", "components": document["components"]},
+        format_checker=Draft202012Validator.FORMAT_CHECKER,
+    )
 
 
 def assert_cloudevent(subject: str, event: dict[str, Any], seen: set[str]) -> None:

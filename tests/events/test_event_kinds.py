@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from jsonschema import ValidationError
+from stream_reader import promised
 
 from easyrider import cloudevents, event_catalogue, event_kinds, subjects
 from easyrider.event_kinds import KINDS, EventMisfit
@@ -67,3 +69,20 @@ def test_an_event_is_a_cloudevent_by_the_letter() -> None:
     assert event["id"] == identity
     assert set(event_catalogue.schemas()["CloudEvent"]["required"]) == set(event)
     assert all(re.fullmatch(r"[a-z0-9]{1,20}", name) for name in event)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_document_for_programs_holds_a_schema_that_refuses_what_is_no_such_event(name: str) -> None:
+    _id, body = cloudevents.encode(name, {"surprise": True}, source="somebody", subject="r1")
+    schema = promised(name)
+
+    schema.check_schema(schema.schema)
+    with pytest.raises(ValidationError):
+        schema.validate(json.loads(body))
+
+
+def test_the_document_for_programs_takes_an_event_with_a_field_of_tomorrow() -> None:
+    data = {"node": "n1", "gpu": "GPU-1", "xid": 79, "tomorrow": "more"}
+    _id, body = cloudevents.encode("xid", data, source="telemetry/n1", subject="r1")
+
+    promised("xid").validate(json.loads(body))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from live_bus import Supply, voice
 from live_site import METERS, Site, site_up, small_world, start_jobs, training, until
-from stream_reader import assert_cloudevent, kept
+from stream_reader import assert_cloudevent, kept, promised
 
 from easyrider import event_kinds, subjects
 from easyrider.event_kinds import KINDS
@@ -266,6 +266,7 @@ def test_every_kept_event_is_a_cloudevent_of_a_catalogued_kind_and_every_kind_wa
     for subject, event in told:
         assert_cloudevent(subject, event, seen)
         event_kinds.check(subject.split(".")[3], event["data"])
+        promised(subject.split(".")[3]).validate(event)
         owner = KINDS[subject.split(".")[3]].said_by
         assert event["source"].split("/")[0] == owner
 
