@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from easyrider_policy.core import curves
-from easyrider_policy.core.region_shares import Claim, concave
+from easyrider_policy.core.region_shares import Claim, concave, thinned
 from easyrider_policy.core.solution import Solution
 from easyrider_policy.core.tally import tally
 
@@ -50,7 +50,7 @@ def own_claims(solution: Solution) -> list[Claim]:
         jobs = layout.leaf_job[pairs]
         drawn_w = (watts[jobs] * problem.drawn_at_leaf[pairs, None]).sum(axis=0)
         gained = (value[jobs] * part[pairs, None]).sum(axis=0)
-        curve_w, curve_value = concave(drawn_w, gained)
+        curve_w, curve_value = thinned(*concave(drawn_w, gained))
         unit = np.zeros(len(fleet.domains))
         unit[domain] = 1.0
         found.append(

@@ -44,9 +44,13 @@ class Shares:
 
 def share(claims: Sequence[Claim], budget_w: Floats) -> Shares:
     """Watts by worth, each claim between its floor and the end of its curve, within every budget (D,)."""
-    watts = np.array([claim.floor_w for claim in claims])
-    left_w = budget_w - _carried(claims, watts)
-    short_w = np.maximum(0.0, -left_w)
+    floor_w = np.array([claim.floor_w for claim in claims])
+    above_w = budget_w - _carried(claims, floor_w)
+    short_w = np.maximum(0.0, -above_w)
+    # Plain numbers from here on: a claim has a handful of domains above it, and steps come one by one.
+    watts: list[float] = floor_w.tolist()
+    left_w: list[float] = above_w.tolist()
+    bounds = [_bounds(claim) for claim in claims]
     path_w, path_value = [0.0], [0.0]
     steps = [list(_steps(claim)) for claim in claims]
     heap = [(-steps[k][0][1], k, 0) for k in range(len(claims)) if steps[k]]
@@ -54,18 +58,19 @@ def share(claims: Sequence[Claim], budget_w: Floats) -> Shares:
     while heap:
         _, k, at = heapq.heappop(heap)
         width_w, worth = steps[k][at]
-        carried = claims[k].carried
-        bound = carried > 0
-        room_w = float((left_w[bound] / carried[bound]).min()) if bound.any() else np.inf
+        room_w = min((left_w[row] / part for row, part in bounds[k]), default=np.inf)
         taken_w = min(width_w, max(0.0, room_w))
         if taken_w > FINE_W:
             watts[k] += taken_w
-            left_w = left_w - carried * taken_w
+            for row, part in bounds[k]:
+                left_w[row] -= part * taken_w
             path_w.append(path_w[-1] + taken_w)
             path_value.append(path_value[-1] + taken_w * min(worth, DEAR))
         if taken_w >= width_w - FINE_W and at + 1 < len(steps[k]):
             heapq.heappush(heap, (-steps[k][at + 1][1], k, at + 1))
-    return Shares(watts=watts, path_w=np.array(path_w), path_value=np.array(path_value), short_w=short_w)
+    return Shares(
+        watts=np.array(watts), path_w=np.array(path_w), path_value=np.array(path_value), short_w=short_w
+    )
 
 
 def filled(claims: Sequence[Claim], watts: Floats, budget_w: Floats) -> Floats:
@@ -117,6 +122,11 @@ def _steps(claim: Claim) -> list[tuple[float, float]]:
             rise = float(value[k] - value[k - 1]) / float(watts[k] - watts[k - 1])
             found.append((width_w, max(0.0, rise)))
     return found
+
+
+def _bounds(claim: Claim) -> list[tuple[int, float]]:
+    rows = np.flatnonzero(claim.carried > 0)
+    return list(zip(rows.tolist(), claim.carried[rows].tolist(), strict=True))
 
 
 def _carried(claims: Sequence[Claim], watts: Floats) -> Floats:
