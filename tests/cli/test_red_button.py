@@ -1,14 +1,17 @@
 """What the red button asks of its door, what it refuses by itself, and what people and machines are told."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from rich.console import Console
 
 from easyrider.tree import Domain, HoldRule, ModeRule, Node, NodeClass, Rules
+from easyrider.tree_reader import read, to_document
 from easyrider_cli import hold_command, release_command
 from easyrider_cli.api_door import ApiDoor, BadApi
 from easyrider_cli.doors import Done, Refused, Scope
@@ -212,3 +215,14 @@ def test_a_file_without_a_token_is_refused(content: str, tmp_path: Path) -> None
     (tmp_path / "token").write_text(content)
     with pytest.raises(BadApi, match="holds no token"):
         ApiDoor("http://127.0.0.1:1", tmp_path / "token")
+
+
+def test_the_example_of_the_page_is_read_as_rules() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "red-button.md").read_text()
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    head = yaml.safe_dump({key: rows for key, rows in to_document(RULES).items() if key != "targets"})
+
+    rules = read(head + example, "the page")
+
+    assert rules.targets[0].target_w == 20000
+    assert rules.pilot_floor_w == 350

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from wired_box import REGION
-from wired_site import Wired
+from wired_site import Wired, rules
 
 from easyrider import subjects
 from easyrider.messages import Plan, SetLimits
@@ -196,3 +196,20 @@ async def test_a_load_target_below_every_minimum_is_told_as_a_shortfall_with_its
     assert target.missing_w > 200.0
     assert target.short_w > 200.0
     assert [e["change"] for e in events(led, "target")] == ["begins", "short"]
+
+
+async def test_who_takes_the_lead_with_rules_that_hold_raises_nothing() -> None:
+    heir = Wired(replace(rules(5), holds=(RED,)))
+    heir.metered = True
+    for box in heir.boxes.values():
+        box.limit_w, box.fallback_w, box.draw_w = [300.0, 300.0], 250.0, [700.0, 700.0]
+    await heir.seconds(2)
+    for name in "ab":
+        heir.starts(f"job-{name}", name, change="running")
+    await heir.seconds(20)
+    held_w = limits_w(heir)
+    version(heir, 6, holds=())
+    await heir.seconds(15)
+
+    assert held_w == [300.0] * 4
+    assert sum(limits_w(heir)) > 1300.0
