@@ -134,3 +134,26 @@ def test_a_stop_writes_what_waits(tmp_path: Path, clock: Clock) -> None:
 
     assert len(bodies(tmp_path)) == 30
     assert writer_module.BLOCK_S <= 1.0, "what a crash may lose"
+
+
+def test_a_file_that_somebody_removes_is_begun_anew(tmp_path: Path, clock: Clock) -> None:
+    writing = writer(tmp_path, clock)
+    writing.write(records(0.0, 3))
+    for path in [*tmp_path.rglob("*.errec"), *tmp_path.rglob("*.eridx")]:
+        path.unlink()
+
+    writing.write(records(1.0, 3))
+
+    assert bodies(tmp_path) == [said.body for said in records(1.0, 3)]
+
+
+def test_a_wall_clock_that_is_set_back_loses_nothing_of_a_stretch(tmp_path: Path, clock: Clock) -> None:
+    writing = writer(tmp_path, clock)
+    for first_s in (10.0, 11.0, 12.0, 5.0, 6.0, 7.0):
+        writing.write(records(first_s, 10))
+
+    recording = Recording.open(tmp_path)
+    begin_ns = records(5.0, 1)[0].unix_ns
+    found = [each.body for _boot, each in recording.records(begin_ns, begin_ns + 3_000_000_000)]
+
+    assert found == [said.body for first_s in (5.0, 6.0, 7.0) for said in records(first_s, 10)]

@@ -1,6 +1,5 @@
 """Recordings read: by time, past what is torn or rotten, which is named."""
 
-import bisect
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,10 +80,8 @@ class Recording:
                 self.damage.append(Damage(path, 0, path.stat().st_size, str(fault), None))
                 return
             for offset, head in blocks(file, self.damage, path, _seek(path, file.tell(), from_ns)):
-                if head.first_unix_ns > to_ns:
-                    return
-                if head.last_unix_ns < from_ns:
-                    continue
+                if head.first_unix_ns > to_ns or head.last_unix_ns < from_ns:
+                    continue  # no end of the search: somebody may have set the wall clock back
                 self.dropped += head.dropped
                 try:
                     for record in _unpacked(file, offset, head):
@@ -176,6 +173,7 @@ def _seek(path: Path, begin: int, from_ns: int) -> int:
         entries = framing.read_index(path.with_suffix(INDEX_SUFFIX).read_bytes())
     except OSError:
         return begin
-    at = bisect.bisect_left([entry.last_unix_ns for entry in entries], from_ns)
-    offset = entries[min(at, len(entries) - 1)].offset if entries else begin
+    # The first that reaches into the stretch, not by halves: a wall clock that was set back breaks the order.
+    last = entries[-1].offset if entries else begin
+    offset = next((entry.offset for entry in entries if entry.last_unix_ns >= from_ns), last)
     return offset if begin <= offset < path.stat().st_size else begin

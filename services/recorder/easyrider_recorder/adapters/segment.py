@@ -42,6 +42,11 @@ class Segment:
             raise
         return segment
 
+    @property
+    def gone(self) -> bool:
+        """Whether somebody removed the file: what is written would be seen by nobody."""
+        return os.fstat(self._data).st_nlink == 0
+
     def write(self, records: Sequence[Record], dropped: int) -> int:
         """Append one block; its bytes on the disk. What could not be written whole is taken back."""
         told = list(records)

@@ -55,5 +55,9 @@ class Shelf:
 
 
 def _size(path: Path) -> int:
-    index = path.with_suffix(INDEX_SUFFIX)
-    return path.stat().st_size + (index.stat().st_size if index.exists() else 0)
+    """Of a file and its index; 0 where somebody removed it meanwhile."""
+    found = [each for each in (path, path.with_suffix(INDEX_SUFFIX)) if each.exists()]
+    try:
+        return sum(each.stat().st_size for each in found)
+    except FileNotFoundError:
+        return 0

@@ -121,7 +121,7 @@ class Writer:
             raise DiskFull(f"less than {self._shelf.min_free_bytes} bytes are free")
         hour = hour_of(records[0].unix_ns)
         segment = self._open.get(region)
-        if segment is None or segment.hour != hour:
+        if segment is None or segment.hour != hour or segment.gone:
             fresh = Segment.create(self._folder(region), hour, self._about(region))
             if segment is not None:
                 segment.close()
