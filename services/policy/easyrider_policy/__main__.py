@@ -88,7 +88,7 @@ async def start(config: Config, life: Life) -> None:
         await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=KEPT)
         await hear_nodes(bus, region, DemotionDesk(picture, demoted, news.say))
         parent, child = await wire_regions(
-            coordinator, loop, command_bus, TenureFile(config.state_dir), clocks, scribe.note
+            coordinator, loop, command_bus, TenureFile(config.state_dir), clocks, scribe
         )
         leadership = Leadership(
             store,

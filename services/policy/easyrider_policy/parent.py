@@ -1,6 +1,5 @@
 """This scope as the parent of regions: it hears what they need, and says budgets that were decided and written down."""
 
-from collections.abc import Callable
 from typing import Protocol
 
 from easyrider import log, metrics, subjects
@@ -10,13 +9,13 @@ from easyrider_policy.coordinator import Coordinator, Look
 from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.region_shares import MOST_POINTS
 from easyrider_policy.handlers import EPOCHS
+from easyrider_policy.scribe import Scribe
 
 _LOG = log.get("policy")
 _DEMANDS = metrics.counter("policy_demands_total", "demands of regions, by what became of them", ["outcome"])
 _SAID = metrics.counter("policy_budgets_said_total", "budgets said to regions")
 _COUNTED_W = metrics.gauge("policy_region_counted_watts", "what a region could be drawing", ["region"])
 CHANGED_W = 1.0
-Note = Callable[[dict[str, object]], None]
 
 
 class Clocks(Protocol):
@@ -29,9 +28,9 @@ class Clocks(Protocol):
 class Parent:
     """Does nothing in a scope without regions below."""
 
-    def __init__(self, coordinator: Coordinator, bus: BusPort, clocks: Clocks, note: Note) -> None:
+    def __init__(self, coordinator: Coordinator, bus: BusPort, clocks: Clocks, scribe: Scribe) -> None:
         self._coordinator, self._picture = coordinator, coordinator.picture
-        self._bus, self._clocks, self._note = bus, clocks, note
+        self._bus, self._clocks, self._scribe, self._note = bus, clocks, scribe, scribe.note
         self._granted_w: dict[str, float] = {}
         self._silent: set[str] = set()
         self._short: tuple[str, ...] = ()
@@ -71,7 +70,7 @@ class Parent:
             before_w = self._granted_w.get(grant.region)
             if before_w is None or abs(before_w - grant.hard_w) > CHANGED_W:
                 self._granted_w[grant.region] = grant.hard_w
-                self._note(
+                self._scribe.promise(
                     {
                         "what": "budget",
                         "region": grant.region,
@@ -107,6 +106,9 @@ class Parent:
         for grant in look.budgets:
             if not safety.may_publish(self._clocks.now_s()) or grant.key.epoch != safety.lead.epoch:
                 return
+            if grant.raised and self._coordinator.lower_only:
+                self._picture.regions.lending.unsaid(grant)
+                continue
             try:
                 await self._bus.publish(subjects.budget(grant.region), self._budget(grant))
                 _SAID.inc()

@@ -9,18 +9,19 @@ from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.child import Child
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.loop import Clocks, Loop
-from easyrider_policy.parent import Note, Parent
+from easyrider_policy.parent import Parent
+from easyrider_policy.scribe import Scribe
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 async def wire_regions(
-    coordinator: Coordinator, loop: Loop, bus: BusPort, file: TenureFile, clocks: Clocks, note: Note
+    coordinator: Coordinator, loop: Loop, bus: BusPort, file: TenureFile, clocks: Clocks, scribe: Scribe
 ) -> tuple[Parent, Child]:
     """Both hands of a scope: what it lends, and what it was lent. On the connection of commands."""
     region = coordinator.picture.region
-    parent = Parent(coordinator, bus, clocks, note)
-    child = Child(coordinator, bus, file, clocks, note, BOOT_ID.read_text().strip())
+    parent = Parent(coordinator, bus, clocks, scribe)
+    child = Child(coordinator, bus, file, clocks, scribe.note, BOOT_ID.read_text().strip())
     loop.notes.append(parent.note)
     loop.says.append(parent.say)
     await bus.subscribe(subjects.demands_to(region), (Demand,), parent.on_demand)

@@ -44,6 +44,11 @@ class Scribe:
         """A line for the journal, stamped now, written with the next look."""
         self._lines.append({"boottime_ns": self._boot_ns(), **entry})
 
+    def promise(self, entry: Entry) -> None:
+        """A line that has to be on the disk before what it tells is done."""
+        self.note(entry)
+        self._durable = True
+
     def meant(self, node: str, epoch: int, seq: int) -> bool:
         """Whether this command was an intent: it asked for something that the one before it did not."""
         return (node, epoch, seq) in self._keys

@@ -105,7 +105,7 @@ class ScopedSite:
         scribe = Scribe(journal, self.clock.boot_ns)
         news = News(self.bus, coordinator, name, scribe.note)
         loop = Loop(coordinator, self.bus, scribe, news, tick_s=TICK_S, clocks=self.clock)
-        parent = Parent(coordinator, self.bus, self.clock, scribe.note)
+        parent = Parent(coordinator, self.bus, self.clock, scribe)
         child = Child(coordinator, self.bus, TenureFile(folder), self.clock, scribe.note, boot_id)
         loop.notes.append(parent.note)
         loop.says.append(parent.say)

@@ -200,3 +200,18 @@ async def test_a_hold_above_a_region_stops_its_raises_and_its_plan_says_so(site:
     assert site.granted_w("hall") <= before_w + 1.0
     assert told.waits_for == "hold"
     assert told.granted_w == pytest.approx(site.granted_w("hall"))
+
+
+async def test_a_budget_is_on_the_disk_before_it_leaves_and_without_a_journal_none_rises(
+    site: ScopedSite,
+) -> None:
+    top = site.scopes["site"]
+    top.journal.broken = "the disk is full"
+    before_w = site.granted_w("hall")
+    site.cut.add("aisle")
+
+    await site.seconds(LEASE_S + WAIT_S + 4.0)
+    assert site.granted_w("hall") <= before_w + 1.0
+
+    top.journal.broken = ""
+    await site.until(lambda: site.granted_w("hall") > before_w + 50, 10)

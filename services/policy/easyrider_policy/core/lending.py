@@ -49,6 +49,12 @@ class Grant:
     hard_w: float
     target_w: float
     ends_s: float
+    before_w: float  # what the region was granted before
+
+    @property
+    def raised(self) -> bool:
+        """Whether it lets a region draw more than the one before."""
+        return self.hard_w > self.before_w
 
 
 @dataclass(slots=True)
@@ -119,6 +125,13 @@ class Lending:
             # Under a leader before. It may hold less by now; a first budget of ours raises nothing there.
             account.held_w = account.held_target_w = demand.granted_w
         return True
+
+    def unsaid(self, grant: Grant) -> None:
+        """A raise that was booked did not leave, and may not: the next grant starts from the one before it."""
+        account = self.accounts[grant.region]
+        account.held_w = min(account.held_w, grant.before_w)
+        account.held_target_w = min(account.held_target_w, account.held_w)
+        account.answered = -1
 
     def moved_to(
         self, borrowers: Sequence[Borrower], leases: Leases, lease_s: float, version: int
@@ -227,6 +240,7 @@ class Lending:
             hard_w=hard_w,
             target_w=target_w,
             ends_s=account.heard_s + self.lease_s + self.wait_s(account.borrower),
+            before_w=account.held_w,
         )
         account.answered = account.demand.nonce
         account.held_w, account.held_target_w = hard_w, target_w
