@@ -96,6 +96,35 @@ GUARDS = (
         ),
         ("policy/safety/test_counting_boards.py", "policy/safety/test_take_over.py"),
     ),
+    Guard(
+        "a hold, where commands are composed",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/core/steps.py",
+                "        return bound if self.holds is None else bound | self.holds.boards\n",
+                "        return bound\n",
+            ),
+        ),
+        ("policy/safety/test_holds.py",),
+    ),
+    Guard(
+        "a hold, on the node",
+        "easyrider_guardian",
+        (
+            (
+                "easyrider_guardian/commands.py",
+                "    if node.hold is not None:\n        entries",
+                "    if False:\n        entries",
+            ),
+            (
+                "easyrider_guardian/commands.py",
+                "        if entry.raises and node.hold is not None:\n",
+                "        if False:\n",
+            ),
+        ),
+        ("guardian/test_hold.py::test_no_raise_is_taken_and_the_ack_says_why_and_that_lowers_were",),
+    ),
 )
 
 
