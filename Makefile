@@ -38,8 +38,9 @@ lint: $(TEST) ## style and import contracts
 type: $(TEST) ## static types, strict
 	$(BIN)/mypy
 
-bench: $(TEST) ## measure agent and planner; writes bench/out
+bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/planner.py
+	$(BIN)/python bench/twin.py
 	$(BIN)/python bench/day.py
 	$(BIN)/python bench/agent.py
 

@@ -122,6 +122,15 @@ def test_a_trip_darkens_all_below_and_ends_its_jobs() -> None:
     assert outcome.work_lost_pct == pytest.approx(100 * (1 - outcome.trips[0].t_s / 80), abs=0.1)
 
 
+def test_a_supply_that_loses_all_its_modules_is_dark_at_once() -> None:
+    outcome = simulate(
+        tree(jobs=jobs(), failures=(ModuleFailure(domain="ups", at_s=2.0, for_s=5.0, modules=5),)), 4
+    )
+
+    assert [(trip.domain, round(trip.t_s, 1)) for trip in outcome.trips] == [("ups", 2.0)]
+    assert outcome.wall_w["ups"][-1] == 0.0
+
+
 def test_with_trips_off_the_same_world_stays_up() -> None:
     assert simulate(tree(12_000.0, jobs=jobs()), 80, trips=False).work_lost_pct == pytest.approx(
         0.0, abs=1e-9

@@ -1,17 +1,21 @@
 """What the simulator writes into a node's file: readings that belong together are seen together."""
 
+import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import msgspec
+
 from easyrider_twin import statefile
 from easyrider_twin.exec import running_nodes
 from easyrider_twin.nodes import Nodes
 from easyrider_twin.plant import Plant
+from easyrider_twin.programs import Synthetic
 from easyrider_twin.sensors import Sensors
-from easyrider_twin.world import Domain, Node, World
+from easyrider_twin.world import Domain, Job, Node, World
 
 READER = """
 import time
@@ -78,3 +82,27 @@ def test_a_held_world_moves_on_so_that_its_nodes_are_not_taken_for_gone(tmp_path
     assert plant.t_s == 0.0
     assert list(running_nodes(tmp_path)) == ["n"]
     assert statefile.attach(tmp_path / "n" / "nvml.state").header["sensor_seq"] % 2 == 0
+
+
+def test_only_the_lists_of_nodes_where_a_job_came_or_went_are_written_anew(tmp_path: Path) -> None:
+    two = msgspec.structs.replace(
+        WORLD,
+        nodes=(*WORLD.nodes, Node(id="m", domain="d")),
+        jobs=(
+            Job(id="j", type_key="t", gpus={"m": (2, 3)}, program=Synthetic(start_after_s=0.05)),
+            Job(id="late", type_key="t", gpus={"n": (0,)}, program=Synthetic(start_after_s=900.0)),
+        ),
+    )
+    plant = Plant(two)
+    nodes = Nodes(plant, Sensors(plant, 1_000_000), tmp_path)
+    before = {node: (tmp_path / node / "jobs.json").stat().st_ino for node in ("n", "m")}
+    plant.jobs.start()
+
+    for _ in range(4):
+        plant.step(nodes.enforced_w())
+    nodes.list_jobs()
+
+    (listed,) = json.loads((tmp_path / "m" / "jobs.json").read_text())["jobs"]
+    assert (listed["id"], listed["gpu_uuids"]) == ("j", list(plant.layout.uuids[10:12]))
+    assert (tmp_path / "m" / "jobs.json").stat().st_ino != before["m"]
+    assert (tmp_path / "n" / "jobs.json").stat().st_ino == before["n"]

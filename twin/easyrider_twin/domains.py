@@ -81,6 +81,10 @@ class Domains:
         self._overhead_w = np.array([node.overhead_w for node in world.nodes])
         self._slope = np.array([node.overhead_slope for node in world.nodes])
         self._fixed_w = np.array([d.fixed_w for d in world.domains])
+        self._watched_w = np.array([_watched_w(device) for device in self.devices.values()])
+        self._warm: set[int] = set()  # devices that hold heat, by number
+        self._dark_nodes: frozenset[str] = frozenset()
+        self._limits_w: tuple[FloatArray, FloatArray] | None = None
         self._node_lit = np.ones(len(world.nodes))
         self.wall_w = np.zeros(len(names))
         self.node_wall_w = np.zeros(len(world.nodes))
@@ -90,26 +94,37 @@ class Domains:
         node_w = np.bincount(self._layout.node_of, weights=power_w, minlength=len(self.nodes))
         self.node_wall_w = self._node_lit * (self._overhead_w + self._slope * node_w)
         self.wall_w = self._feeds @ self.node_wall_w + self._holds @ self._fixed_w
+        return self._heat(step_s, t_s) if self._trips else []
+
+    def _heat(self, step_s: float, t_s: float) -> list[Trip]:
+        """Warm what is overloaded and cool what is warm; all others neither hold nor gain heat."""
+        over = np.flatnonzero(self.wall_w >= self._watched_w)
+        if not self._warm and not len(over):
+            return []
         opened = []
-        for device, wall_w in zip(self.devices.values(), self.wall_w.tolist(), strict=True):
-            if device.dark or not self._trips:
+        devices = list(self.devices.values())
+        for number in sorted(self._warm.union(over.tolist())):
+            device, wall_w = devices[number], float(self.wall_w[number])
+            if device.dark:
                 continue
             multiple = wall_w / device.capacity_w if device.capacity_w > 0 else math.inf
             limit_s = time_to_trip_s(device.spec.curve, multiple)
-            if math.isfinite(limit_s):
+            if limit_s == 0.0:  # so far over that it opens at once
+                device.heat = 1.0 if wall_w > 0 else device.heat
+            elif math.isfinite(limit_s):
                 device.heat += step_s / limit_s
             else:
                 device.heat *= math.exp(-step_s / COOLING_S)
             if device.heat >= 1.0 or (multiple == math.inf and wall_w > 0):
                 opened.append(Trip(device.spec.id, t_s, multiple))
                 self._open(device)
+            if device.heat > 0.0:
+                self._warm.add(number)
         return opened
 
     def dark_nodes(self) -> frozenset[str]:
         """Nodes that have lost their supply."""
-        return frozenset(
-            node for node, lit in zip(self.nodes, self._node_lit.tolist(), strict=True) if not lit
-        )
+        return self._dark_nodes
 
     def lit_boards(self) -> np.ndarray:
         """Boards with supply, (n_gpus,) of bool."""
@@ -119,15 +134,19 @@ class Domains:
         """So many supply modules of this domain work from now on."""
         device = self.devices[domain]
         device.modules_ok = max(0, min(ok, device.spec.modules))
+        self._watched_w[list(self.devices).index(domain)] = _watched_w(device)
+        self._limits_w = None
 
     def by_id(self, values: FloatArray) -> dict[str, float]:
         """Values of all domains, by id."""
         return dict(zip(self.devices, values.tolist(), strict=True))
 
     def limits_w(self) -> tuple[FloatArray, FloatArray]:
-        """(hard, target) in force, (n_domains,)."""
-        devices = self.devices.values()
-        return np.array([d.hard_w for d in devices]), np.array([d.target_w for d in devices])
+        """(hard, target) in force, (n_domains,); the same arrays until they change, not to be written to."""
+        if self._limits_w is None:
+            devices = self.devices.values()
+            self._limits_w = (np.array([d.hard_w for d in devices]), np.array([d.target_w for d in devices]))
+        return self._limits_w
 
     def _open(self, device: Device) -> None:
         device.tripped = True
@@ -138,6 +157,15 @@ class Domains:
         for number, home in enumerate(self._node_domain):
             if home in device.below:
                 self._node_lit[number] = 0.0
+        lit = self._node_lit.tolist()
+        self._dark_nodes = frozenset(name for name, on in zip(self.nodes, lit, strict=True) if not on)
+
+
+def _watched_w(device: Device) -> float:
+    """Load from just below which a device may warm; what is below stays as cold as it is."""
+    if device.capacity_w <= 0:
+        return 0.0
+    return 0.999 * device.spec.curve[0][0] * device.capacity_w if device.spec.curve else math.inf
 
 
 def _path(domain: Domain, world: World) -> frozenset[str]:

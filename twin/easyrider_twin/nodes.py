@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from easyrider_twin import statefile
+from easyrider_twin.jobs import Running
 from easyrider_twin.outcome import FloatArray
 from easyrider_twin.plant import Plant
 from easyrider_twin.sensors import Sensors
+from easyrider_twin.statefiles import StateFiles
 
 DRIVER, NVML, CUDA = b"575.57.08", b"12.575.57.08", 12090
 GPU_IS_LOST = 15
@@ -30,75 +32,63 @@ class Nodes:
         self._plant, self._sensors, self._run = plant, sensors, run
         self._started_s: dict[str, float] = {}
         self._dark: frozenset[str] = frozenset()
-        self._files = {node: self._create(node) for node in plant.layout.slices}
+        self._number = {node: number for number, node in enumerate(plant.layout.slices)}
+        self._files = StateFiles([self._create(node) for node in self._number])
         self._memory = np.array([m.memory_bytes for m in plant.layout.models], dtype=np.uint64)
         self._mem_mhz = np.array([m.max_mem_mhz for m in plant.layout.models])
+        self._jobs_of: dict[str, list[Running]] = {node: [] for node in self._number}
+        for job in plant.jobs.running:
+            for node in job.nodes:
+                self._jobs_of[node].append(job)
         self.show(0)
         self.list_jobs()
 
     def enforced_w(self) -> FloatArray:
         """The limit each board's firmware obeys now: the lowest of what was set in and out of band."""
-        limit_w = np.empty(self._plant.layout.gpus)
-        for node, place in self._plant.layout.slices.items():
-            gpus = self._files[node].gpus
-            outside = gpus["out_of_band_mw"]
-            lowest = np.where(outside > 0, np.minimum(gpus["enforced_mw"], outside), gpus["enforced_mw"])
-            limit_w[place] = np.maximum(lowest, gpus["min_mw"])
-        return limit_w / 1000.0
+        enforced_mw, outside_mw, min_mw = (
+            self._read(name) for name in ("enforced_mw", "out_of_band_mw", "min_mw")
+        )
+        lowest = np.where(outside_mw > 0, np.minimum(enforced_mw, outside_mw), enforced_mw)
+        limit_w: FloatArray = np.maximum(lowest, min_mw) / 1000.0
+        return limit_w
 
     def show(self, boot_ns: int) -> None:
         """Write the readings of this step, which ended at this CLOCK_BOOTTIME."""
-        seen, slow = self._sensors, self._plant.steps % SLOW_STEPS == 0
-        for node, place in self._plant.layout.slices.items():
-            file = self._files[node]
-            gpus = file.gpus
-            instant_mw, average_mw = seen.instant_w[place] * 1000.0, seen.average_w[place] * 1000.0
-            energy_mj = seen.energy_j[place] * 1000.0
-            with statefile.writing_sensors(file):
-                gpus["instant_mw"], gpus["average_mw"] = instant_mw, average_mw
-                gpus["power_stamp_us"] = seen.power_stamp_us[place]
-                gpus["energy_mj"], gpus["energy_stamp_us"] = energy_mj, seen.energy_stamp_us[place]
-            if slow:
-                self._show_slow(gpus, place)
-            file.header["step_ns"] = boot_ns
-            file.header["sim_ns"] = round(self._plant.t_s * 1e9)
+        seen, files = self._sensors, self._files
+        together: dict[str, np.ndarray] = {
+            "instant_mw": (seen.instant_w * 1000.0).astype(np.uint32),
+            "average_mw": (seen.average_w * 1000.0).astype(np.uint32),
+            "power_stamp_us": seen.power_stamp_us,
+            "energy_mj": (seen.energy_j * 1000.0).astype(np.uint64),
+            "energy_stamp_us": seen.energy_stamp_us,
+        }
+        with statefile.writing_sensors(files):
+            self._write(together)
+        if self._plant.steps % SLOW_STEPS == 0:
+            self._show_slow()
+        files.header["step_ns"] = boot_ns
+        files.header["sim_ns"] = round(self._plant.t_s * 1e9)
 
     def darken(self) -> None:
         """Boards of nodes that lost their supply answer as lost."""
         for node in self._plant.domains.dark_nodes() - self._dark:
-            self._files[node].gpus["fault_code"] = GPU_IS_LOST
+            self._files.boards(self._number[node])["fault_code"] = GPU_IS_LOST
             self._dark |= {node}
 
     def list_jobs(self) -> None:
-        """Replace each node's job list; a job over several nodes stands in each under one id."""
+        """Replace the lists of nodes where a job came or went; one over several nodes stands in each under one id."""
         now_s = time.time()
-        listed: dict[str, list[dict[str, Any]]] = {node: [] for node in self._files}
-        for job in self._plant.jobs.running:
-            if not job.present:
-                continue
-            started_s = self._started_s.setdefault(job.id, now_s)
-            for node, boards in job.spec.gpus.items():
-                uuids = [self._plant.layout.uuids[self._plant.layout.index(node, b)] for b in boards]
-                listed[node].append(
-                    {
-                        "id": job.id,
-                        "type_key": job.spec.type_key,
-                        "priority_class": job.spec.priority_class,
-                        "tenant": job.spec.tenant,
-                        "queue": job.spec.queue,
-                        "gpu_uuids": uuids,
-                        "started": round(started_s, 3),
-                    }
-                )
-        for node, jobs in listed.items():
+        for node in self._plant.jobs.changed:
+            jobs = [self._listed(job, node, now_s) for job in self._jobs_of[node] if job.present]
             replace_text(self._run / node / "jobs.json", json.dumps({"jobs": jobs}))
+        self._plant.jobs.changed.clear()
 
     def fault_gpu(self, node: str, gpu: int, what: dict[str, Any]) -> None:
         """Set the faults named: code, delay_us, blank, write_fault, xid, out_of_band_w (0 ends it).
 
         Raises `KeyError` for an unknown node or fault, `IndexError` for an unknown board.
         """
-        record = self._files[node].gpus[gpu : gpu + 1]
+        record = self._files.boards(self._number[node])[gpu : gpu + 1]
         if not len(record):
             raise IndexError(f"{node} has no GPU {gpu}")
         for name, value in what.items():
@@ -115,9 +105,9 @@ class Nodes:
         for name, value in what.items():
             if name not in NODE_FAULTS:
                 raise KeyError(name)
-            self._files[node].header[name] = int(value)
+            self._files.header[name][self._number[node]] = int(value)
 
-    def _create(self, node: str) -> statefile.StateFile:
+    def _create(self, node: str) -> tuple[Path, int]:
         (self._run / node).mkdir(parents=True, exist_ok=True)
         place = self._plant.layout.slices[node]
         models = self._plant.layout.models[place]
@@ -133,18 +123,43 @@ class Nodes:
             gpu["capabilities"], gpu["architecture"] = CAPABILITIES, model.architecture
             gpu["memory_total"], gpu["persistence"] = model.memory_bytes, 1
             gpu["max_sm_mhz"], gpu["max_mem_mhz"] = model.max_sm_mhz, model.max_mem_mhz
-        return file
+        return file.path, len(models)
 
-    def _show_slow(self, gpus: np.ndarray, place: slice) -> None:
+    def _show_slow(self) -> None:
         seen, jobs = self._sensors, self._plant.jobs
-        gpus["temperature_c"] = seen.temperature_c[place]
-        gpus["sm_mhz"], gpus["mem_mhz"] = seen.sm_mhz[place], self._mem_mhz[place]
-        gpus["util_gpu_pct"] = jobs.busy_pct[place]
-        gpus["util_mem_pct"] = jobs.busy_pct[place] // 2
-        gpus["event_reasons"] = seen.event_reasons[place]
-        gpus["memory_used"] = np.where(
-            jobs.occupied[place], self._memory[place] // 10 * 8, self._memory[place] // 200
+        used = np.where(jobs.occupied, self._memory // 10 * 8, self._memory // 200)
+        self._write(
+            {
+                "temperature_c": seen.temperature_c,
+                "sm_mhz": seen.sm_mhz,
+                "mem_mhz": self._mem_mhz,
+                "util_gpu_pct": jobs.busy_pct,
+                "util_mem_pct": jobs.busy_pct // 2,
+                "event_reasons": seen.event_reasons,
+                "memory_used": used,
+            }
         )
+
+    def _listed(self, job: Running, node: str, now_s: float) -> dict[str, Any]:
+        layout = self._plant.layout
+        return {
+            "id": job.id,
+            "type_key": job.spec.type_key,
+            "priority_class": job.spec.priority_class,
+            "tenant": job.spec.tenant,
+            "queue": job.spec.queue,
+            "gpu_uuids": [layout.uuids[layout.index(node, board)] for board in job.spec.gpus[node]],
+            "started": round(self._started_s.setdefault(job.id, now_s), 3),
+        }
+
+    def _read(self, field: str) -> np.ndarray:
+        """That field of all boards, as the files hold it now."""
+        return np.asarray(self._files.records[field][self._files.rows])
+
+    def _write(self, fields: dict[str, np.ndarray]) -> None:
+        """Put a value a board into each of these fields."""
+        for field, values in fields.items():
+            self._files.records[field][self._files.rows] = values
 
 
 def replace_text(path: Path, text: str) -> None:

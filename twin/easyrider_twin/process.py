@@ -74,7 +74,7 @@ class Twin:
             await self._live()
         finally:
             self._write_outcome()
-            self._truth.close()
+            self.close()
             await control.close()
             for meter in self._meters.values():
                 await meter.close()
@@ -85,12 +85,13 @@ class Twin:
         while not self._stop.is_set():
             due = (boot_ns() - self._born_ns) // STEP_NS - self.plant.steps
             for _ in range(min(due, BATCH)):
-                self._step()
+                self.step()
             next_ns = self._born_ns + (self.plant.steps + 1) * STEP_NS
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), max((next_ns - boot_ns()) / 1e9, 0.0))
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """One step of the world, from the limits in force to the readings shown, with all that is recorded of it."""
         self.plant.step(self._nodes.enforced_w())
         ended_ns = self._born_ns + self.plant.steps * STEP_NS
         self._sensors.see()
@@ -100,12 +101,14 @@ class Twin:
         if self._history.add():
             self._truth.sample(ended_ns)
         self._nodes.darken()
-        if self.plant.jobs.changed:
-            self.plant.jobs.changed = False
-            self._nodes.list_jobs()
+        self._nodes.list_jobs()
         self._nodes.show(ended_ns)
         if self._ends_s is not None and self._final is None and self.plant.t_s >= self._ends_s - STEP_S / 2:
             self._write_outcome(final=True)
+
+    def close(self) -> None:
+        """Finish the record of what happened, for whoever steps a world without `run`."""
+        self._truth.close()
 
     def _write_outcome(self, final: bool = False) -> dict[str, Any]:
         """The outcome so far; once final, it stays as it was then."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +122,13 @@ class StateFile:
     ring: np.ndarray
 
 
+class Headed(Protocol):
+    """One file, whose `header` is a scalar record, or several, whose headers are an array of records."""
+
+    @property
+    def header(self) -> np.ndarray: ...
+
+
 def size_of(gpu_count: int) -> int:
     """Bytes of a file for so many GPUs."""
     return HEADER_SIZE + gpu_count * GPU_SIZE + RING_CAPACITY * RING_ENTRY_SIZE
@@ -162,9 +170,9 @@ def enforced_limits_mw(gpus: np.ndarray) -> NDArray[np.uint32]:
 
 
 @contextmanager
-def writing_sensors(state: StateFile) -> Iterator[None]:
+def writing_sensors(state: Headed) -> Iterator[None]:
     """Readings written inside are seen together or not at all by the library. Keep it short: readers wait."""
-    begun = int(state.header["sensor_seq"]) | 1
+    begun = state.header["sensor_seq"].astype(np.int64) | 1  # wide enough to be one more than the largest
     state.header["sensor_seq"] = begun
     try:
         yield

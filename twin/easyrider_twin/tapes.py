@@ -1,5 +1,6 @@
 """A program unrolled in time: what each board would draw uncapped, and what of it is work."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,8 @@ import numpy.typing as npt
 from easyrider_twin.outcome import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
+EARLY_S = 2e-6
+"""A row may be read as the next one by so little before its edge (per second of its spacing, where that is even)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,15 @@ class Tape:
         if self._step_s is not None:
             return min(int((at_s - float(self.edges_s[0])) / self._step_s + 1e-6), len(self.work) - 1)
         return int(np.searchsorted(self.edges_s, at_s + 1e-9, side="right")) - 1
+
+    def same_until_s(self, played_s: float) -> float:
+        """Played seconds before which `row` surely answers as it does now; infinite once the tape is over."""
+        at_s, row = self.place_s(played_s), self.row(played_s)
+        if at_s is None or row is None:
+            return math.inf
+        step_s, first_s, end_s = self._step_s, float(self.edges_s[0]), float(self.edges_s[-1])
+        next_s = float(self.edges_s[row + 1]) if step_s is None else first_s + (row + 1) * step_s
+        return played_s + min(next_s, end_s) - at_s - EARLY_S * (1.0 + (step_s or 0.0))
 
     def work_s(self, played_s: float) -> float:
         """Work-seconds done in the first `played_s` program seconds."""
