@@ -6,12 +6,11 @@ import os
 import stat
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from init_rules import everything, site_with_rules, write_rules
 from installed_site import settings, write_site
 
 from easyrider import certificates, tokens
@@ -19,7 +18,6 @@ from easyrider.config import from_env
 from easyrider.embedded import _find
 from easyrider_actuator import config as actuator
 from easyrider_cli.init_folder import AlreadyThere, NoSite, services_group
-from easyrider_cli.init_material import AuthorityEnded
 from easyrider_cli.init_site import BadSite
 from easyrider_forecaster import config as forecaster
 from easyrider_guardian import settings as guardian
@@ -30,23 +28,6 @@ from easyrider_recorder import config as recorder
 from easyrider_telemetry import config as telemetry
 
 EASYRIDER = str(Path(sys.executable).parent / "easyrider")
-RULES: dict[str, Any] = {
-    "tree": {"id": "hall", "version": 1},
-    "domains": [
-        {
-            "id": "pdu", "kind": "pdu", "rating_w": 30000, "unmanaged_max_w": 0,
-            "curve": [{"multiple": 1.3, "time_s": 600}, {"multiple": 2.0, "time_s": 60}],
-        }
-    ],
-    "classes": {
-        "h": {"overhead_w": 1600, "overhead_slope": 1.23, "gpu_min_w": 200, "gpu_max_w": 700, "gpu_count": 8}
-    },
-    "nodes": [
-        {"id": "a1", "domain": "pdu", "class": "h", "fallback_w_per_gpu": 250},
-        {"id": "a2", "domain": "pdu", "class": "h", "fallback_w_per_gpu": 300},
-    ],
-    "leases": {"dead_man_s": 8.0, "second_stage_s": 45.0},
-}  # fmt: skip
 PROGRAMS: dict[str, Any] = {
     "policy": policy, "forecaster": forecaster, "infra-bridge": infra_bridge, "api": policy_api, "recorder": recorder,
     "telemetry-a1": telemetry, "telemetry-a2": telemetry, "actuator-a1": actuator, "actuator-a2": actuator,
@@ -55,19 +36,8 @@ PROGRAMS: dict[str, Any] = {
 
 
 @pytest.fixture
-def rules_file(tmp_path: Path) -> Path:
-    file = tmp_path / "rules.yaml"
-    file.write_text(yaml.safe_dump(RULES))
-    return file
-
-
-@pytest.fixture
-def with_rules(tmp_path: Path, rules_file: Path) -> Path:
-    return write_site(tmp_path / "site", nodes=None, rules_file=rules_file, tree=None)
-
-
-def everything(folder: Path) -> dict[str, bytes]:
-    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+def with_rules(tmp_path: Path) -> Path:
+    return site_with_rules(tmp_path)
 
 
 def test_every_program_takes_its_settings_as_they_are_written(
@@ -197,7 +167,8 @@ def test_wrong_names_are_all_told_at_once_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_faults_of_the_rules_are_told_with_the_file(tmp_path: Path, rules_file: Path) -> None:
+def test_faults_of_the_rules_are_told_with_the_file(tmp_path: Path) -> None:
+    rules_file = write_rules(tmp_path)
     rules_file.write_text(rules_file.read_text().replace("rating_w: 30000", "rating_w: -3\n  colour: red"))
 
     with pytest.raises(BadSite) as caught:
@@ -206,84 +177,6 @@ def test_faults_of_the_rules_are_told_with_the_file(tmp_path: Path, rules_file: 
     assert "rating_w" in str(caught.value)
     assert "colour" in str(caught.value)
     assert not (tmp_path / "site").exists()
-
-
-def test_rotation_renews_every_certificate_and_keeps_everything_else(with_rules: Path) -> None:
-    before = everything(with_rules)
-
-    write_site(with_rules, rotate=True, nodes=None)
-
-    after = everything(with_rules)
-    changed = {name for name in after if after[name] != before.get(name)}
-    assert set(after) == set(before)
-    wanted = {
-        name for name in before if name.endswith(("certificate.pem", "key.pem", "server.pem", "server.key"))
-    }
-    assert changed == wanted
-    assert not [name for name in changed if name.startswith("authority")]
-
-
-def test_rotation_takes_no_nodes_and_no_expired_authority(
-    with_rules: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = everything(with_rules)
-
-    with pytest.raises(BadSite, match="--add"):
-        write_site(with_rules, rotate=True, nodes="n9")
-    monkeypatch.setattr(certificates, "today", lambda: datetime.now(UTC) + timedelta(days=4000))
-    with pytest.raises(AuthorityEnded):
-        write_site(with_rules, rotate=True, nodes=None)
-
-    assert everything(with_rules) == before
-
-
-def test_a_node_more_gets_its_keys_and_those_of_the_others_stay(with_rules: Path, rules_file: Path) -> None:
-    more = json.loads(json.dumps(RULES))
-    more["nodes"].append({"id": "a3", "domain": "pdu", "class": "h", "fallback_w_per_gpu": 220})
-    more["nodes"][0]["fallback_w_per_gpu"] = 260
-    rules_file.write_text(yaml.safe_dump(more))
-    before = everything(with_rules)
-
-    write_site(with_rules, add=True, nodes=None, rules_file=rules_file)
-
-    after = everything(with_rules)
-    kept = {
-        n for n in before if n.endswith((".nk", ".password", ".pem", ".key", ".token", "first-token.json"))
-    }
-    assert {n for n in kept if before[n] != after[n]} == set()
-    assert {
-        "telemetry-a3/telemetry-a3.nk",
-        "actuator-a3/certificate.pem",
-        "guardian-a3/guardian-a3.env",
-    } <= set(after)
-    assert b"telemetry-a3" in after["nats/nats.conf"]
-    assert b"FALLBACK_W=260" in after["guardian-a1/guardian-a1.env"]
-
-
-def test_each_region_has_a_coordinator_of_its_own_which_touches_its_own_keys_alone(
-    tmp_path: Path, rules_file: Path
-) -> None:
-    several = json.loads(json.dumps(RULES))
-    site_domain = json.loads(json.dumps(several["domains"][0])) | {
-        "id": "site",
-        "kind": "site",
-        "rating_w": 90000,
-    }
-    several["domains"] = [site_domain, several["domains"][0] | {"parent": "site"}]
-    several["regions"] = [
-        {"id": "top"},
-        {"id": "row1", "parent": "top", "domain": "pdu", "guaranteed_w": 9000},
-    ]
-    rules_file.write_text(yaml.safe_dump(several))
-
-    folder = write_site(tmp_path / "site", nodes=None, rules_file=rules_file, tree=None)
-
-    acl = (folder / "redis" / "users.acl").read_text().splitlines()
-    [row] = [line for line in acl if line.startswith("user policy-row1 ")]
-    assert "~er:hall:leader:row1 " in row
-    assert ":top" not in row
-    assert settings(folder / "policy-top" / "policy-top.env")["EASYRIDER_POLICY_REGION"] == "top"
-    assert settings(folder / "actuator-a1" / "actuator-a1.env")["EASYRIDER_ACTUATOR_REGION"] == "row1"
 
 
 def test_the_servers_take_their_configuration(with_rules: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_variable_of_ours_under_the_prefix_of_no_program_is_a_fault_that_names
 
 
 def test_every_service_of_the_house_has_its_prefix_known() -> None:
-    packages = ("telemetry", "forecaster", "policy", "actuator", "infra_bridge")
+    packages = ("telemetry", "forecaster", "policy", "actuator", "infra_bridge", "recorder")
     modules = [importlib.import_module(f"easyrider_{package}.config") for package in packages]
     modules.append(importlib.import_module("easyrider_guardian.settings"))
 
