@@ -48,7 +48,7 @@ SAVED_JOBS = [
     }
     for name, node in (("a", "n1"), ("b", "n2"))
 ]
-STATE = {
+STATE: dict[str, Any] = {
     "domains": [
         {
             "domain": "feed",
@@ -110,6 +110,10 @@ class Leader:
         elif ask.what == "free":
             if ask.name == "n2":
                 return self._say(ask, ok=False, reason="n2 is here and speaks: nothing is booked for it.")
+        elif ask.what == "state" and ask.name:
+            if ask.name not in ("n1", "n2"):
+                return self._say(ask, ok=False, reason=f"{ask.name!r} is no node of these rules")
+            body = STATE | {"boards": [row for row in STATE["boards"] if row["node"] == ask.name]}
         else:
             body = STATE if ask.what == "state" else {"jobs": SAVED_JOBS}
         return self._say(ask, body=json.dumps(body).encode())

@@ -241,6 +241,14 @@ async def test_however_many_look_the_coordinator_is_asked_once(api: Inner) -> No
     assert len([ask for ask in api.leader.asked if ask.what == "state"]) == 2
 
 
+async def test_boards_are_told_of_one_node_alone_if_that_is_asked(api: Inner) -> None:
+    one = await api.ask("GET", "/state?node=n1", "viewer")
+    none = await api.ask("GET", "/state?node=nobody", "viewer")
+
+    assert {board["node"] for board in one.json()["boards"]} == {"n1"}
+    assert none.status_code == 404
+
+
 async def test_a_node_is_freed_by_whoever_may_and_the_coordinator_has_the_last_word(api: Inner) -> None:
     freed = await api.ask("POST", "/nodes/n1/free", "operator")
     refused = await api.ask("POST", "/nodes/n2/free", "operator")

@@ -39,11 +39,17 @@ def test_an_owner_learns_why_and_an_operator_what_other_rules_would_cost(tmp_pat
             )
             api = LiveApi(process, address, admin, tmp_path)
 
-            def capped() -> bool:
-                told = api.ask("GET", "/jobs/steady")
-                return told.status_code == 200 and told.json()["owner"]["capped"] is True
+            told: list[str] = []
 
-            until(capped, 40, "the job to be capped")
+            def capped() -> bool:
+                answer = api.ask("GET", "/jobs/steady")
+                told[:] = [answer.text[:600]]
+                return answer.status_code == 200 and answer.json()["owner"]["capped"] is True
+
+            try:
+                until(capped, 60, "the job to be capped")
+            except AssertionError as late:
+                raise AssertionError(f"{late}; the last answer: {told}") from late
             owner = api.ask("GET", "/jobs/steady").json()["owner"]
             assert owner["capped_by_w"] > 0
             assert 0 < owner["slowdown"] < 1

@@ -39,13 +39,13 @@ class CoordinatorLink:
     ) -> None:
         self._bus, self._tree, self._region, self._deadline_s = bus, tree, region, deadline_s
         self._mono_s = mono_s
-        self._kept: dict[str, Snapshot] = {}
-        self._asking: dict[str, asyncio.Task[Snapshot]] = {}
+        self._kept: dict[tuple[str, str], Snapshot] = {}
+        self._asking: dict[tuple[str, str], asyncio.Task[Snapshot]] = {}
         self._plan: tuple[Plan, float] | None = None
 
-    async def state(self) -> Snapshot:
-        """Everything live. Raises `Problem` 503."""
-        return await self._look("state")
+    async def state(self, node: str = "") -> Snapshot:
+        """Everything live, or with the boards of one node alone. Raises `Problem`: 404, 503."""
+        return await self._look("state", node)
 
     async def jobs(self) -> Snapshot:
         """Every job. Raises `Problem` 503."""
@@ -82,21 +82,27 @@ class CoordinatorLink:
         document.pop("kind", None)
         return document, max(0.0, self._mono_s() - heard_s)
 
-    async def _look(self, what: Question) -> Snapshot:
-        kept = self._kept.get(what)
+    async def _look(self, what: Question, name: str = "") -> Snapshot:
+        key = (what, name)
+        kept = self._kept.get(key)
         if kept is not None and self._mono_s() - kept.heard_s < KEPT_S:
             return kept
-        task = self._asking.get(what)
-        if task is None or task.done():
-            task = self._asking[what] = asyncio.get_running_loop().create_task(self._fetch(what))
+        task = self._asking.get(key)
+        if task is None:
+            task = self._asking[key] = asyncio.get_running_loop().create_task(self._fetch(what, name))
+            task.add_done_callback(lambda _done: self._asking.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _fetch(self, what: Question) -> Snapshot:
-        answer = await self.ask(what, "")
+    async def _fetch(self, what: Question, name: str) -> Snapshot:
+        answer = await self.ask(what, "", name)
+        if not answer.ok and name:
+            raise Problem(404, "not-there", answer.reason)
         if not answer.ok:
             raise Problem(503, "coordinator-refused", answer.reason, retry_after_s=2.0)
-        snapshot = Snapshot(read(answer), answer.version, answer.epoch, answer.t_ns, self._mono_s())
-        self._kept[what] = snapshot
+        now_s = self._mono_s()
+        snapshot = Snapshot(read(answer), answer.version, answer.epoch, answer.t_ns, now_s)
+        self._kept = {key: one for key, one in self._kept.items() if now_s - one.heard_s < KEPT_S}
+        self._kept[what, name] = snapshot
         return snapshot
 
 
