@@ -61,6 +61,20 @@ def rules(version: int = 1, feed_w: float = FEED_W, **of_feed: Any) -> Rules:
     )
 
 
+class Pages(Lines):
+    """A journal in memory that can be copied with its site."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Pages":
+        found = Pages([])
+        memo[id(self)], found.kept, found.broken = found, list(self.kept), self.broken
+        return found
+
+
+def always() -> bool:
+    """Every instance could command."""
+    return True
+
+
 @dataclass(slots=True)
 class Scope:
     """One coordinator and the box it governs."""
@@ -85,7 +99,7 @@ class ScopedSite:
         self.folder, self.rules = folder, with_rules or rules()
         self.clock, self.bus = HandClock(now_s), LoggingBus()
         self.bus.log = []
-        self.store = FakeStore(now_s=lambda: self.clock.at_s)
+        self.store = FakeStore(now_s=self.clock.now_s)
         self.boxes = {SCOPES[name]: Box(name) for name in PLACES}
         for box in self.boxes.values():
             box.limit_w = [250.0, 250.0]
@@ -101,7 +115,7 @@ class ScopedSite:
         folder = self.folder / f"{name}-{host}"
         folder.mkdir(exist_ok=True)
         picture = Picture(self.rules, name, self.clock.at_s)
-        coordinator, journal = Coordinator(picture), Lines([])
+        coordinator, journal = Coordinator(picture), Pages([])
         scribe = Scribe(journal, self.clock.boot_ns)
         news = News(self.bus, coordinator, name, scribe.note)
         loop = Loop(coordinator, self.bus, scribe, news, tick_s=TICK_S, clocks=self.clock)
@@ -117,12 +131,19 @@ class ScopedSite:
             loop=loop,
             desk=Desk(picture, coordinator, scribe.note, scribe.meant),
             leadership=Leadership(
-                self.store, picture, TREE, name, f"{name}-{host}", lambda: self.clock.at_s, lambda: True
+                self.store, picture, TREE, name, f"{name}-{host}", self.clock.now_s, always
             ),
             parent=parent,
             child=child,
             journal=journal,
         )
+
+    def on(self, folder: Path) -> "ScopedSite":
+        """The same site, its disks elsewhere."""
+        self.folder = folder
+        for name, scope in self.scopes.items():
+            scope.child._file = TenureFile(folder / f"{name}-first")
+        return self
 
     def could_w(self, domain: str) -> float:
         """Wall watts that the limits of all boxes at and below a domain allow."""

@@ -1,5 +1,8 @@
 """Parents and children as one program, three levels deep: the sums of all of them, failover, a drop, a cut."""
 
+import asyncio
+import copy
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +19,21 @@ WAIT_S = 10.0 + 5.0 + 2.0
 QUIET_S = 3.0
 
 
-@pytest.fixture
-async def site(tmp_path: Path) -> ScopedSite:
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> ScopedSite:
     """Every scope leads, every box works, every region has more than its guaranteed share."""
-    found = ScopedSite(tmp_path)
+    found = ScopedSite(Path(tmp_path_factory.mktemp("scopes")))
     found.supply(4)
-    await found.seconds(16)
+    asyncio.run(found.seconds(16))
     assert all((found.granted_w(name) or 0.0) > watts + 50 for name, watts in GUARANTEED_W.items())
     return found
+
+
+@pytest.fixture
+def site(settled: ScopedSite, tmp_path: Path) -> ScopedSite:
+    """The same, of this test alone."""
+    shutil.copytree(settled.folder, tmp_path / "disks")
+    return copy.deepcopy(settled).on(tmp_path / "disks")
 
 
 def lends(site: ScopedSite, name: str) -> dict[str, float]:
