@@ -9,9 +9,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 rules=(deploy/compose/twin/rules.yaml)
 folder=site
+more=()
 case " ${EASYRIDER_PROFILES-twin} " in *" regions "*)
   rules+=(deploy/compose/twin/regions.yaml) folder=site-regions
   export EASYRIDER_TOP=-site # the region at the top
+  more=(--scale forecaster=0) # all nodes are the rows', so that there is nothing to forecast for it
   ;;
 esac
 export EASYRIDER_SITE=${EASYRIDER_SITE:-$PWD/$folder}
@@ -71,7 +73,7 @@ explain() {
 up() {
   write_site
   say "building and starting; the first time takes some minutes"
-  "${compose[@]}" "${profiles[@]}" up -d --build ${waits[@]+"${waits[@]}"} >"$log" 2>&1 || explain
+  "${compose[@]}" "${profiles[@]}" up -d --build ${waits[@]+"${waits[@]}"} ${more[@]+"${more[@]}"} >"$log" 2>&1 || explain
   local at=${EASYRIDER_BIND:-127.0.0.1}
   say "up
   plans as they come:  .venv/bin/easyrider plan --nats-url tls://$at:${EASYRIDER_NATS_PORT:-4222} --user $EASYRIDER_SITE/dashboard

@@ -28,7 +28,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stack(tmp_path: Path, written: Path) -> Iterator[ComposeStack]:
-    with own_stack(tmp_path, "refused") as stack:
+    with own_stack(tmp_path, "refused", patience_s=15) as stack:
         shutil.copytree(written, stack.site, copy_function=shutil.copy2)
         for copy in [stack.site, *stack.site.rglob("*")]:
             shutil.chown(copy, group=(written / copy.relative_to(stack.site)).stat().st_gid)

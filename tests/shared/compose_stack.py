@@ -41,6 +41,7 @@ class ComposeStack:
     site: Path
     port: int
     api_port: int
+    patience_s: int = 60  # until a service that is not well is called so
     top: str = ""  # what follows the names of the services of the region at the top, where there are several
 
     @property
@@ -53,6 +54,7 @@ class ComposeStack:
             "EASYRIDER_API_PORT": str(self.api_port),
             "EASYRIDER_GID": str(self.site.stat().st_gid if self.site.exists() else 10001),
             "EASYRIDER_HEALTH_INTERVAL": "1s",
+            "EASYRIDER_HEALTH_START": f"{self.patience_s}s",
             "EASYRIDER_TOP": self.top,
         }
 
@@ -127,9 +129,10 @@ class ComposeStack:
 
 
 @contextmanager
-def own_stack(folder: Path, name: str, top: str = "") -> Iterator[ComposeStack]:
+def own_stack(folder: Path, name: str, patience_s: int = 60, top: str = "") -> Iterator[ComposeStack]:
     """A project that is not up yet; whatever of it was brought up is gone on the way out."""
-    stack = ComposeStack(f"er-test-{name}-{os.getpid()}", folder / "site", free_port(), free_port(), top)
+    project = f"er-test-{name}-{os.getpid()}"
+    stack = ComposeStack(project, folder / "site", free_port(), free_port(), patience_s, top)
     try:
         yield stack
     finally:
