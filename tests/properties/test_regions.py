@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from region_world import LEASE_S, LEASES, RegionWorld
+from region_world import LEASE_S, RegionWorld
+from simulated_region import LEASES
 
 from easyrider_policy.core.lease import Lease
 from easyrider_policy.core.lending import Lending
