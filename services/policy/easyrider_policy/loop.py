@@ -152,7 +152,7 @@ class Loop:
         self._scribe.intend(look.orders.messages)
         if look.verified and not self._verified:
             self._verified = True
-            self._scribe.note({"what": "verified"})
+            self._scribe.note({"what": "verified", "proved": bool(look.sums.closed.any())})
         self._coordinator.lower_only = not await self._scribe.write(now_s)
 
     def _note_waiting(self, look: Look) -> None:
