@@ -2,11 +2,14 @@
 
 import errno
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from inner_house import Inner
 from site_rules import document
+
+from easyrider_policy_api.adapters.audit_file import newest_first
 
 MODE: dict[str, Any] = {"selector": {"node": ["n1"]}, "mode": "observe", "reason": "maintenance"}
 TARGET: dict[str, Any] = {
@@ -171,3 +174,47 @@ async def test_no_token_is_in_the_audit(api: Inner) -> None:
     for shown in (made.json()["token"], *api.shown.values()):
         assert shown not in text
         assert shown.removeprefix("er_") not in text
+
+
+async def test_a_disk_that_hangs_is_told_at_once_and_everything_else_goes_on(
+    api: Inner, monkeypatch: Any
+) -> None:
+    import os
+    import threading
+
+    hangs, write = threading.Event(), os.write
+
+    def hanging(*words: Any) -> int:
+        hangs.wait(30)
+        return write(*words)
+
+    monkeypatch.setattr("easyrider_policy_api.auditor.DEADLINE_S", 0.2)
+    monkeypatch.setattr(os, "write", hanging)
+    answers = [await api.ask("POST", "/holds", json={"id": f"h{k}"}) for k in range(12)]
+    others = [await api.ask("GET", "/modes"), await api.ask("POST", "/tree/dry-run", json=document())]
+    hangs.set()
+
+    assert {answer.status_code for answer in answers} == {503}
+    assert [answer.status_code for answer in others] == [200, 200]
+    assert len([thread for thread in threading.enumerate() if thread.name == "audit"]) <= 1
+    assert await api.held() == 1
+
+
+async def test_a_long_journal_is_read_from_its_end(api: Inner, tmp_path: Path) -> None:
+    lines = []
+    for k in range(1, 40_001):
+        what = "intent" if k % 2 else "result"
+        lines.append(
+            json.dumps({"line": k, "what": what, "id": f"c{(k + 1) // 2}", "t_ns": 0, "result": "done"})
+        )
+    (tmp_path / "journal.1.jsonl").write_text("\n".join(lines[:30_000]) + "\n")
+    (tmp_path / "journal.jsonl").write_text("\n".join(lines[30_000:]) + '\n{"line": 40001, "what": "int')
+
+    ids, before = [], None
+    while True:
+        records, before = newest_first(tmp_path / "journal.jsonl", 500, before)
+        ids += [record["id"] for record in records]
+        if before is None or len(ids) > 30_000:
+            break
+
+    assert ids == [f"c{k}" for k in range(20_000, 0, -1)]

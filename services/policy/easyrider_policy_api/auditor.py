@@ -1,6 +1,8 @@
 """Every change, done or refused, told once: first on this disk, fsynced, then as an event on the bus."""
 
 import asyncio
+import contextlib
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +32,8 @@ class Auditor:
 
     def __init__(self, journal: Journal, bus: BusPort | LateBus, region: str, source: str) -> None:
         self._journal, self._bus, self._region, self._source = journal, bus, region, source
+        self._turn = asyncio.Lock()
+        self._writing: asyncio.Future[str] | None = None
         self.whole = True
         _WHOLE.set(1)
 
@@ -75,19 +79,35 @@ class Auditor:
 
     async def _write(self, lines: Sequence[Entry]) -> None:
         try:
-            async with asyncio.timeout(DEADLINE_S):
-                await asyncio.to_thread(self._journal.intend, lines)
-        except (JournalBroken, TimeoutError) as fault:
-            self.whole = False
-            _WHOLE.set(0)
-            why = (
-                fault.reason
-                if isinstance(fault, JournalBroken)
-                else f"no answer from the disk in {DEADLINE_S} s"
-            )
-            raise audit_broken(why) from fault
-        self.whole = True
-        _WHOLE.set(1)
+            async with asyncio.timeout(DEADLINE_S), self._turn:
+                fault = await self._written(lines)
+        except TimeoutError:
+            fault = f"no answer from the disk in {DEADLINE_S} s"
+        self.whole = not fault
+        _WHOLE.set(self.whole)
+        if fault:
+            raise audit_broken(fault)
+
+    async def _written(self, lines: Sequence[Entry]) -> str:
+        """Empty once the lines are on the disk, else why they are not. One write at a time, the last one included."""
+        if self._writing is not None and not self._writing.done():
+            return "the disk has not answered since the write before"
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[str] = loop.create_future()
+        self._writing = outcome
+
+        def work() -> None:
+            try:
+                self._journal.intend(lines)
+                why = ""
+            except JournalBroken as fault:
+                why = fault.reason
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile: nobody waits
+                loop.call_soon_threadsafe(outcome.set_result, why)
+
+        # No pool: its threads are waited for at exit, and one in a dead disk never returns.
+        threading.Thread(target=work, name="audit", daemon=True).start()
+        return await asyncio.shield(outcome)
 
     async def _say(self, line: Entry) -> None:
         data: dict[str, Any] = {key: value for key, value in line.items() if key not in ("what", "t_ns")}

@@ -1,11 +1,16 @@
 """The audit journal read back, newest first; an intent and its end are one record."""
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from easyrider.moments import rfc_3339
 
+CHUNK_BYTES = 64 * 1024
+MOST_BYTES = 32 * 1024 * 1024
+"""Read for one page, however few of its lines are asked for."""
 _SHOWN = (
     "id", "act", "path", "who", "token", "role", "peer", "reason", "before", "after"
 )  # fmt: skip
@@ -14,33 +19,53 @@ _SHOWN = (
 def newest_first(path: Path, limit: int, before: int | None) -> tuple[list[dict[str, Any]], int | None]:
     """At most `limit` records whose line is below `before`, and the line to go on from; None at the end.
 
-    Reads the file in force and the one before it; a line that cannot be read is left out.
+    Reads backwards from the end of the file in force into the one before it, and no further than it must; after
+    `MOST_BYTES` it gives what it has. A line that cannot be read is left out.
     """
-    ends: dict[str, dict[str, Any]] = {}
-    begun: dict[str, dict[str, Any]] = {}
-    for file in (path.with_suffix(".1.jsonl"), path):
-        for line in _lines(file):
-            (begun if line.get("what") == "intent" else ends)[str(line["id"])] = line
-    found = [_record(line) for line in ends.values()]
-    found += [_record(line) for key, line in begun.items() if key not in ends]
-    found.sort(key=lambda record: -int(record["line"]))
-    if before is not None:
-        found = [record for record in found if record["line"] < before]
-    return found[:limit], found[limit - 1]["line"] if len(found) > limit else None
+    found: list[dict[str, Any]] = []
+    ended: set[str] = set()
+    read_bytes, last = 0, None
+    for line, size in _backwards(path, path.with_suffix(".1.jsonl")):
+        read_bytes += size if found else 0
+        number, identity = int(line["line"]), str(line["id"])
+        intent = line.get("what") == "intent"
+        if read_bytes > MOST_BYTES:
+            return found, last
+        told = not (intent and identity in ended)
+        ended.add(identity)
+        if not told or (before is not None and number >= before):
+            continue
+        if len(found) == limit:
+            return found, last
+        found.append(_record(line))
+        last = number
+    return found, None
 
 
-def _lines(file: Path) -> list[dict[str, Any]]:
-    if not file.exists():
-        return []
-    found = []
-    for text in file.read_text(errors="replace").splitlines():
-        try:
-            line = json.loads(text)
-        except ValueError:
-            continue  # the last one, half written
-        if isinstance(line, dict) and "id" in line and isinstance(line.get("line"), int):
-            found.append(line)
-    return found
+def _backwards(*files: Path) -> Iterator[tuple[dict[str, Any], int]]:
+    """Every line that is one of ours with its size, the last of the first file first."""
+    for file in files:
+        if file.exists():
+            with file.open("rb") as opened:
+                for text in _texts(opened):
+                    try:
+                        line = json.loads(text)
+                    except ValueError:
+                        continue  # the last one, half written
+                    if isinstance(line, dict) and "id" in line and isinstance(line.get("line"), int):
+                        yield line, len(text)
+
+
+def _texts(opened: BinaryIO) -> Iterator[bytes]:
+    at, rest = opened.seek(0, os.SEEK_END), b""
+    while at > 0:
+        size = min(CHUNK_BYTES, at)
+        at -= size
+        opened.seek(at)
+        first, *others = (opened.read(size) + rest).split(b"\n")
+        yield from reversed(others)
+        rest = first
+    yield rest
 
 
 def _record(line: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def bound(address: str, file: Path | None) -> socket.socket:
     if file is not None:
         name = door.getsockname()
         draft = file.with_name(file.name + ".new")
-        draft.write_text(f"{name[0]}:{name[1]}")
+        draft.write_text(f"[{name[0]}]:{name[1]}" if ":" in name[0] else f"{name[0]}:{name[1]}")
         os.replace(draft, file)  # noqa: PTH105 - the atomic one
     return door
 
