@@ -1,11 +1,9 @@
-"""What docs/install.md shows is taken by the programs that it is for."""
+"""What docs/install.md shows is taken by the programs that it is for; its commands are run in tests/deploy."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from easyrider_infra_bridge.adapters.meters_file import read_meters
 from easyrider_telemetry.adapters.jobs_file import JobsFile
@@ -49,31 +47,3 @@ def test_the_jobs_are_read(tmp_path: Path) -> None:
 
     assert job.id == "4711"
     assert len(job.gpu_uuids) == 2
-
-
-def test_keys_and_configuration_of_the_bus_are_made(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-c", block("python", "from pathlib")], cwd=tmp_path, check=True, timeout=60
-    )
-
-    keys = {file.stem for file in (tmp_path / "keys").iterdir()}
-    assert {"telemetry-node-1", "actuator-node-2", "policy", "dashboard"} <= keys
-    assert "10.0.0.5:4222" in (tmp_path / "nats.conf").read_text()
-
-
-@pytest.mark.parametrize(
-    "service", ["telemetry", "actuator", "guardian", "policy", "forecaster", "infra-bridge"]
-)
-def test_the_settings_it_names_exist(service: str) -> None:
-    [line] = [line for line in PAGE.splitlines() if line.startswith(f"| {service} | `EASYRIDER_")]
-    prefix = f"EASYRIDER_{service.upper().replace('-', '_')}"
-    names = [name.removeprefix(prefix) for name in re.findall(r"`(\w+)`", line)]
-
-    shown = subprocess.run(
-        [BIN / f"easyrider-{service}", "--help"], capture_output=True, text=True, timeout=60
-    ).stdout
-
-    for name in names:
-        assert f"{prefix}{name} " in shown, name
-    for required in re.findall(rf"{prefix}(\w+).*\(required\)", shown):
-        assert required in names, f"{required} has no default and is not named"
