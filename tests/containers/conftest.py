@@ -18,7 +18,7 @@ def engine() -> None:
 
 
 def _why_not() -> str | None:
-    if told := os.environ.get("EASYRIDER_NO_CONTAINERS"):
+    if told := os.environ.get("NO_CONTAINERS_BECAUSE"):
         return told
     for command in (["docker", "info"], ["docker", "compose", "version"]):
         try:
