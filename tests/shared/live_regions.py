@@ -1,6 +1,5 @@
 """A site of three scopes, every part a process of its own: a parent, a hall beside it, a hall behind a leaf link."""
 
-import json
 import os
 import signal
 import sys
@@ -16,7 +15,7 @@ from leaf_link import Link, link
 from live_site import Site, lines, training, until
 
 from easyrider.embedded import free_port, nats_process, redis_process
-from easyrider.nats_config import make_nkeys, nats_config
+from easyrider.nats_config import make_nkeys, nats_config, seed_file
 from easyrider.permissions import Place, User
 from easyrider_cli.process import Child, end_all
 from easyrider_cli.readiness import is_ready
@@ -39,8 +38,6 @@ LEASES = {"ttl_s": 2.0, "leader_lease_s": 3.0, "region_lease_s": LEASE_S}
 WAIT_S = 10.0 + 2.0 + 2 * 1.0
 """After a region's lease until its watts are lent on: dead-man, ttl, two control periods."""
 LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-KEPT_HOME = ("frame", "state", "meter", "phase", "job", "forecast", "plan", "command", "ack", "ask", "event")
-"""Kinds of messages that do not cross the link."""
 
 
 def hall_world(pauses_s: tuple[tuple[float, float], ...] = ()) -> World:
@@ -180,9 +177,12 @@ def _node_children(folder: RunFolder, hall: str, node: str, servers: Servers, na
 
 
 @contextmanager
-def _servers(folder: RunFolder, name: str, regions: tuple[str, ...], extra: str) -> Iterator[Servers]:
-    """A bus and a store with a user for each service of some scopes."""
+def _servers(
+    folder: RunFolder, name: str, regions: tuple[str, ...], extra: str, linked: tuple[str, ...] = ()
+) -> Iterator[Servers]:
+    """A bus and a store with a user for each service of some scopes, and for the links of regions elsewhere."""
     users = [(f"policy-{region}", "policy", Place(region)) for region in regions]
+    users += [(f"link-{region}", "link", Place(region)) for region in linked]
     for region in regions:
         for node in NODES.get(region, ()):
             users += [(f"{kind}-{node}", kind, Place(region, node)) for kind in ("telemetry", "actuator")]
@@ -209,18 +209,13 @@ def halls_up(root: Path, pauses_s: tuple[tuple[float, float], ...] = ()) -> Iter
     folder, world, native = RunFolder.fresh(root), hall_world(pauses_s), library.folder()
     folder.world.write_text(dump(world))
     folder.rules.write_text(yaml.safe_dump(hall_rules(world), sort_keys=False))
-    leaf_port, secret = free_port(), os.urandom(16).hex()
-    hub = (
-        # unadvertised, or the leaf would connect past the proxy
-        f'leafnodes {{ listen: "127.0.0.1:{leaf_port}", no_advertise: true\n'
-        f'  authorization {{ user: "{FAR}", password: "{secret}" }} }}'
-    )
-    with link(leaf_port) as wire, _servers(folder, "near", (TOP, NEAR), hub) as near:
-        home = json.dumps([f"easyrider.v1.{kind}.>" for kind in KEPT_HOME] + ["$JS.>", "_INBOX_api.>"])
-        remote = (
-            f'leafnodes {{ reconnect: 1, remotes: [ {{ url: "nats-leaf://{FAR}:{secret}@127.0.0.1:{wire.port}",'
-            f" deny_exports: {home}, deny_imports: {home} }} ] }}"
-        )
+    leaf_port = free_port()
+    # Unadvertised, or the leaf would connect past the proxy.
+    hub = f'leafnodes {{ listen: "127.0.0.1:{leaf_port}", no_advertise: true }}'
+    with link(leaf_port) as wire, _servers(folder, "near", (TOP, NEAR), hub, linked=(FAR,)) as near:
+        seed = seed_file(near.keys or folder.root, f"link-{FAR}").read_text().strip()
+        url = f"nats-leaf://127.0.0.1:{wire.port}"
+        remote = f'leafnodes {{ reconnect: 1, remotes: [ {{ url: "{url}", nkey: "{seed}" }} ] }}'
         with _servers(folder, "far", (FAR,), remote) as far:
             children = {"twin": _twin(folder)}
             for hall, servers in ((NEAR, near), (FAR, far)):
