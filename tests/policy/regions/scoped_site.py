@@ -104,6 +104,7 @@ class ScopedSite:
         for box in self.boxes.values():
             box.limit_w = [250.0, 250.0]
         self.scopes = {name: self.scope(name, "first") for name in PARENTS}
+        self.rivals: list[Scope] = []  # second instances, each alive beside the first
         self.cut: set[str] = set()
         self.working: dict[str, bool] = dict.fromkeys(PARENTS, True)
         self.feed_share = 1.0
@@ -164,7 +165,7 @@ class ScopedSite:
         """100 ms: boxes speak as they are due, every coordinator looks, and what they said is delivered."""
         self.clock.at_s += TICK_S
         second = self._looks % 10 == 0
-        for scope in self.scopes.values():
+        for scope in self._every():
             if not scope.dead:
                 await self._look(scope, second)
         self._looks += 1
@@ -189,6 +190,10 @@ class ScopedSite:
         told = {"device": "ups", "modules_ok": modules_ok, "modules_total": 4, "power_w": None}
         word = reading(self.clock.at_s, domain="feed", region="site", **told)
         self.scopes["site"].desk.on_meter(word, at(subjects.meter("site", "m"), self.clock.at_s))
+
+    def _every(self, name: str | None = None) -> list[Scope]:
+        """Every instance, or every one of a scope."""
+        return [s for s in (*self.scopes.values(), *self.rivals) if name in (None, s.name) and not s.dead]
 
     async def _look(self, scope: Scope, second: bool) -> None:
         now_s, name, box = self.clock.at_s, scope.name, scope.box
@@ -217,14 +222,13 @@ class ScopedSite:
             command = wire.decode(body, (SetLimits, Hold, ExitGrant))
             if not (scope.box.deaf or scope.box.dumb):
                 ack = scope.box.take(command, now_s)
-                scope.desk.on_ack(ack, at(subjects.ack(scope.name, scope.box.name), now_s))
+                for hears in self._every(scope.name):
+                    hears.desk.on_ack(ack, at(subjects.ack(scope.name, scope.box.name), now_s))
         elif ".demand." in where:
             demand = wire.decode(body, (Demand,))
-            parent = self.scopes[demand.parent]
-            if demand.region not in self.cut and not parent.dead:
-                parent.parent.on_demand(demand, at(where, now_s))
+            for hears in self._every(demand.parent) if demand.region not in self.cut else ():
+                hears.parent.on_demand(demand, at(where, now_s))
         elif ".budget." in where:
             budget = wire.decode(body, (Budget,))
-            region = self.scopes[budget.region]
-            if budget.region not in self.cut and not region.dead:
-                await region.child.on_budget(budget, at(where, now_s))
+            for hears in self._every(budget.region) if budget.region not in self.cut else ():
+                await hears.child.on_budget(budget, at(where, now_s))

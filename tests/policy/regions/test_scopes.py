@@ -11,6 +11,7 @@ from scoped_site import FEED_W, GUARANTEED_W, LEASE_S, Scope, ScopedSite
 from wired_box import at
 
 from easyrider import subjects
+from easyrider.testing import FakeStore
 from easyrider.tree import HoldRule
 from easyrider_policy.telling_regions import region_plans
 
@@ -225,3 +226,36 @@ async def test_a_budget_is_on_the_disk_before_it_leaves_and_without_a_journal_no
 
     top.journal.broken = ""
     await site.until(lambda: site.granted_w("hall") > before_w + 50, 10)
+
+
+async def test_a_parent_cut_off_from_the_store_steps_down_for_another_and_neither_pushes_the_epoch_up(
+    site: ScopedSite,
+) -> None:
+    first, elsewhere = site.scopes["site"], FakeStore(now_s=site.clock.now_s)
+    elsewhere.silent = "no route"
+    first.leadership._store = elsewhere
+    second = site.scope("site", "second")
+    site.rivals.append(second)
+
+    await site.until(lambda: second.picture.safety.lead.phase == "leading", 20)
+    for _ in range(100):
+        await site.look()
+        assert all(site.granted_w(name) is not None for name in GUARANTEED_W)
+
+    assert first.picture.safety.lead.phase == "contending"
+    assert (first.picture.safety.lead.epoch, second.picture.safety.lead.epoch) == (1, 2)
+    assert {site.scopes[name].child.lease.fence[0] for name in ("hall", "aisle")} == {2}
+    assert site.highest_w <= FEED_W
+
+
+async def test_two_instances_of_a_region_say_one_demand_a_second(site: ScopedSite) -> None:
+    site.rivals.append(site.scope("aisle", "second"))
+    before = len(site.bus.exchange.said)
+
+    await site.seconds(10)
+
+    said = [
+        where for where, _ in site.bus.exchange.said[before:] if where == subjects.demand("site", "aisle")
+    ]
+    assert 10 <= len(said) <= 14
+    assert site.rivals[0].picture.safety.lead.phase == "contending"
