@@ -1,15 +1,21 @@
 """The servers of a local stack: shut unless they are asked to be open, and open to this machine alone."""
 
+import io
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from rich.console import Console
 from store_attempts import StoreAttempts
 
 from easyrider.bus import Bus, BusDown
 from easyrider_cli import servers
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import OPEN, servers_up
+from easyrider_cli.stack import Stack
+from easyrider_cli.up_command import _say_where
 
 
 def fresh(root: Path) -> RunFolder:
@@ -65,3 +71,18 @@ def test_keys_and_passwords_of_a_stack_take_less_than_a_second_to_make(tmp_path:
     servers._guarded(folder, "local", "site", [f"node-{n}" for n in range(8)])
 
     assert time.process_time() - began_s < 1.0
+
+
+@pytest.mark.parametrize("insecure", [False, True], ids=["shut", "open"])
+def test_an_open_stack_says_so_to_whoever_started_it(tmp_path: Path, insecure: bool) -> None:
+    said = io.StringIO()
+    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"], insecure=insecure) as running:
+        stack = SimpleNamespace(
+            servers=running,
+            folder=RunFolder(tmp_path / "r"),
+            world=SimpleNamespace(failures=[SimpleNamespace(domain="ups", at_s=1.0, for_s=1.0)]),
+            services=lambda: [],
+        )
+        _say_where(cast(Stack, stack), "enforce", None, None, Console(file=said, width=200))
+
+    assert (OPEN in said.getvalue()) == insecure
