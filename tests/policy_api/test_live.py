@@ -3,10 +3,6 @@
 import asyncio
 import base64
 import json
-import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,8 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from live_api import LiveApi, api_process, first_token, live_api, until, up
-from site_rules import document
+from live_api import LiveApi, api_process, live_api, until, up
 
 from easyrider import event_kinds, subjects
 from easyrider.bus import Bus
@@ -212,140 +207,6 @@ def everything(url: str) -> str:
     return repr(found)
 
 
-def raw(live: LiveApi, data: bytes, more: bytes = b"", every_s: float = 0.0, for_s: float = 0.0) -> bytes:
-    """What comes back on a connection on which these bytes are sent, then `more` again and again."""
-    host, _, port = live.address.partition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as link:
-        link.sendall(data)
-        end_s = time.monotonic() + for_s
-        link.settimeout(max(every_s, 0.01))
-        found = b""
-        while time.monotonic() < end_s:
-            try:
-                if more:
-                    link.sendall(more)
-                part = link.recv(65536)
-                if not part:
-                    return found
-                found += part
-            except TimeoutError:
-                continue
-            except OSError:
-                return found
-    return found
-
-
-def test_one_byte_a_second_ends_in_408_while_others_are_served(live: LiveApi) -> None:
-    head = (
-        f"POST /v1/holds HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer {live.admin}\r\n"
-        "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
-    ).encode()
-    answers: list[bytes] = []
-    slow = [
-        threading.Thread(target=lambda: answers.append(raw(live, head, b" ", 0.2, 5.0))) for _ in range(20)
-    ]
-    for thread in slow:
-        thread.start()
-    served = [live.ask("GET", "/tree").status_code for _ in range(10)]
-    for thread in slow:
-        thread.join()
-
-    assert served == [200] * 10
-    assert len(answers) == 20
-    assert all(answer.startswith(b"HTTP/1.1 408") for answer in answers)
-
-
-def test_a_head_that_does_not_come_ends_the_connection(live: LiveApi) -> None:
-    for data in (b"", b"GET /v1/tree HTTP/1.1\r\nHost: a"):
-        began_s = time.monotonic()
-
-        raw(live, data, b"", 0.1, 8.0)
-
-        assert time.monotonic() - began_s < 5.0
-
-
-def test_one_address_can_not_take_every_connection(live: LiveApi) -> None:
-    host, _, port = live.address.partition(":")
-    held = [socket.create_connection((host, int(port)), timeout=5) for _ in range(200)]
-    try:
-        with socket.create_connection((host, int(port)), timeout=5, source_address=("127.0.0.2", 0)) as other:
-            other.sendall(b"GET /v1/health HTTP/1.1\r\nHost: api\r\n\r\n")
-            assert other.recv(100).startswith(b"HTTP/1.1 200")
-    finally:
-        for link in held:
-            link.close()
-    until(lambda: live.ask("GET", "/tree").status_code == 200, 5, "the first address to be served again")
-
-
-def test_it_answers_before_bus_and_store_are_there(tmp_path: Path) -> None:
-    first_token(tmp_path)
-    process = api_process(tmp_path, "api", "nats://127.0.0.1:1", "redis://127.0.0.1:1/0")
-    process.start()
-    try:
-        file = tmp_path / "api.address"
-        address = until(lambda: file.exists() and file.read_text(), 30, "it to listen")
-
-        def health() -> httpx.Response | None:
-            try:
-                return httpx.get(f"http://{address}/v1/health", timeout=5.0)
-            except httpx.TransportError:
-                return None
-
-        answer = until(health, 20, "an answer")
-        assert answer.status_code == 503
-        assert answer.json()["checks"] == {"bus": False, "store": False, "audit": True}
-    finally:
-        assert process.end() == 0
-
-
-def test_fifty_megabytes_are_refused_without_being_taken(live: LiveApi) -> None:
-    head = (
-        f"POST /v1/holds HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer {live.admin}\r\n"
-        "Content-Type: application/json\r\nContent-Length: 50000000\r\n\r\n"
-    ).encode()
-
-    assert raw(live, head, b"x" * 1000, 0.05, 5.0).startswith(b"HTTP/1.1 413")
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\x00\x01\x02\x03\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
-        b"POST /v1/holds HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
-        b"GET /" + b"a" * 60_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"GET http://elsewhere/v1/tree HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"GET /v1/\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"GET /v1/tree HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
-    ],
-)
-def test_bytes_that_are_no_request_end_nothing_but_their_connection(live: LiveApi, data: bytes) -> None:
-    answer = raw(live, data, b"", 0.1, 3.0)
-
-    assert not answer.startswith(b"HTTP/1.1 5")
-    assert live.ask("GET", "/tree").status_code == 200
-
-
-def test_the_journal_goes_on_after_a_kill(live: LiveApi) -> None:
-    nats, redis = live.servers["nats"].url, live.servers["redis"].url
-    other = up(api_process(live.folder, "killed", nats, redis), live.folder, "killed", live.admin)
-    other.ask("POST", "/holds", json={"id": "before-kill"})
-    assert other.process.end(signal.SIGKILL) == -signal.SIGKILL
-    (live.folder / "killed.address").unlink()
-
-    again = up(api_process(live.folder, "killed", nats, redis), live.folder, "killed", live.admin)
-    try:
-        (record,) = again.ask("GET", "/audit").json()["records"]
-        assert json.loads(record["after"])["holds"][0]["id"] == "before-kill"
-        assert again.ask("DELETE", "/holds/before-kill").status_code == 200
-    finally:
-        again.process.end()
-
-
 def test_everything_comes_back_after_store_and_bus_were_gone(live: LiveApi) -> None:
     redis, nats = live.servers["redis"], live.servers["nats"]
     redis.kill()
@@ -365,63 +226,3 @@ def test_everything_comes_back_after_store_and_bus_were_gone(live: LiveApi) -> N
     assert live.ask("GET", "/tree").status_code == 200
     nats.start()
     until(lambda: live.ask("GET", "/state").status_code == 200, 30, "the coordinator again")
-
-
-def test_a_port_that_is_taken_is_one_clear_line(tmp_path: Path) -> None:
-    first_token(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        process = api_process(
-            tmp_path,
-            "api",
-            "nats://127.0.0.1:1",
-            "redis://127.0.0.1:1",
-            address=f"127.0.0.1:{taken.getsockname()[1]}",
-        )
-
-        assert process.start().process is not None
-        assert process.process is not None
-        assert process.process.wait(20) == 2
-
-    lines = [line for line in process.said().splitlines() if not line.startswith("{")]
-    assert len(lines) == 1
-    assert "cannot be listened on" in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "word"),
-    [
-        ({"address": "0.0.0.0:0"}, "PLAIN_HTTP"),
-        ({"proxies": "somewhere"}, "PROXIES"),
-        ({"bootstrap_file": "/nowhere/token"}, "BOOTSTRAP_FILE"),
-        ({"server_key_file": "/dev/null"}, "SERVER_CERTIFICATE_FILE"),
-        ({"token_requests_per_s": "0"}, "TOKEN_REQUESTS_PER_S"),
-        ({"surprise": "1"}, "SURPRISE"),
-    ],
-)
-def test_settings_that_make_no_sense_are_one_message_that_names_them(
-    tmp_path: Path, settings: dict[str, object], word: str
-) -> None:
-    first_token(tmp_path)
-    process = api_process(tmp_path, "api", "nats://127.0.0.1:1", "redis://127.0.0.1:1", **settings)
-
-    done = subprocess.run(
-        [sys.executable, "-m", process.module],
-        env={**__import__("os").environ, **process.settings},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.returncode == 2
-    assert word in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_it_stops_in_order_and_lets_answers_under_way_leave(live: LiveApi) -> None:
-    nats, redis = live.servers["nats"].url, live.servers["redis"].url
-    other = up(api_process(live.folder, "ends", nats, redis), live.folder, "ends", live.admin)
-    assert other.ask("PUT", "/tree", json=document()).status_code == 428
-
-    assert other.process.end() == 0
-    assert "Traceback" not in other.process.said()
