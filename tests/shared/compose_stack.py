@@ -54,6 +54,7 @@ class ComposeStack:
             "EASYRIDER_API_PORT": str(self.api_port),
             "EASYRIDER_GID": str(self.site.stat().st_gid if self.site.exists() else 10001),
             "EASYRIDER_HEALTH_INTERVAL": "1s",
+            "EASYRIDER_HEALTH_RETRIES": "15",  # of one second: as patient as the shipped file with its ten
             "EASYRIDER_HEALTH_START": f"{self.patience_s}s",
             "EASYRIDER_TOP": self.top,
         }
