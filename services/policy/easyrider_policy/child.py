@@ -7,6 +7,7 @@ from typing import Protocol
 
 from easyrider import log, metrics, scopes, subjects
 from easyrider.bus_port import Arrival, BusDown, BusPort
+from easyrider.errors import MalformedMessage
 from easyrider.messages import Budget, Demand
 from easyrider.tree import Region
 from easyrider_policy.adapters.tenure_file import TenureFile
@@ -20,8 +21,10 @@ _LOG = log.get("policy")
 _BUDGETS = metrics.counter(
     "policy_budgets_total", "budgets of the parent, by what became of them", ["outcome"]
 )
-_GRANTED_W = metrics.gauge("policy_granted_watts", "what the parent lets this scope draw at most")
-_LEFT_S = metrics.gauge("policy_region_lease_seconds", "how long that still holds; 0: the guaranteed share")
+_GRANTED_W = metrics.gauge("policy_granted_watts", "what the parent lets this scope draw at most", ["region"])
+_LEFT_S = metrics.gauge(
+    "policy_region_lease_seconds", "how long that still holds; 0: the guaranteed share", ["region"]
+)
 CHANGED_W = 1.0
 Note = Callable[[dict[str, object]], None]
 
@@ -74,8 +77,8 @@ class Child:
         self.lease.reaction_s = levels * (2 * leases.control_period_s + leases.actuation_s)
         self.lease.longest_s = rules.region_lease_s
         now = picture.envelope = self.lease.envelope(self._clocks.boot_ns())
-        _GRANTED_W.set(now.hard_w)
-        _LEFT_S.set(now.left_s if now.granted_w is not None else 0.0)
+        _GRANTED_W.labels(region.id).set(now.hard_w)
+        _LEFT_S.labels(region.id).set(now.left_s if now.granted_w is not None else 0.0)
         self._tell_change(now)
         leads = picture.safety.lead.phase != "contending"
         counted = self._counted_w()
@@ -133,7 +136,7 @@ class Child:
         demand = self.demand(region)
         try:
             await self._bus.publish(subjects.demand(demand.parent, demand.region), demand)
-        except BusDown as fault:
+        except (BusDown, MalformedMessage) as fault:
             log.bounded(_LOG, "demand", 10.0).warning("a demand did not leave", fault=str(fault))
 
     def demand(self, region: Region) -> Demand:
@@ -142,14 +145,9 @@ class Child:
         t_ns, mono_ns = self._clocks.stamps_ns()
         boot_ns = self._clocks.boot_ns()
         now_s = mono_ns / 1e9
-        situation, solution, lender = (
-            coordinator.situation,
-            solution_of(coordinator.decision),
-            coordinator.lender,
-        )
-        sums = coordinator.sums
-        if situation is not None and len(situation.steered) != len(picture.fleet.gpus):
-            situation = solution = None  # of boards that have changed since
+        solution, lender, sums = solution_of(coordinator.decision), coordinator.lender, coordinator.sums
+        # A decision of another fleet is forgotten with it; so is what it was made from.
+        situation = None if coordinator.decision is None else coordinator.situation
         points = demands.nothing()
         want_w = self.lease.envelope(boot_ns).hard_w  # without a curve: what it has, no more
         floor_w = 0.0
@@ -164,9 +162,13 @@ class Child:
             floor_w = demands.floor_w(situation, picture.fleet, overshoot, 0, picture.regions)
         self._seq += 1
         decision, epoch = coordinator.decision, picture.safety.lead.epoch
-        observed_w = (
-            None if decision is None else float(decision.observed_w[0] + picture.regions.drawn_w(now_s)[0])
-        )
+        observed_w = None
+        if decision is not None:
+            observed_w = float(decision.observed_w[0] + picture.regions.drawn_w(now_s)[0])
+        elif sums is not None and not picture.fleet.nodes:
+            observed_w = float(
+                (picture.walls.standing_w(sums.unmanaged_w) + picture.regions.drawn_w(now_s))[0]
+            )
         return Demand(
             parent=str(region.parent),
             region=region.id,

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from easyrider import log, metrics, subjects
 from easyrider.bus_port import Arrival, BusDown, BusPort
+from easyrider.errors import MalformedMessage
 from easyrider.messages import Budget, Demand
 from easyrider_policy.coordinator import Coordinator, Look
 from easyrider_policy.core.lending import Grant
@@ -112,7 +113,7 @@ class Parent:
             try:
                 await self._bus.publish(subjects.budget(grant.region), self._budget(grant))
                 _SAID.inc()
-            except BusDown as fault:
+            except (BusDown, MalformedMessage) as fault:
                 log.bounded(_LOG, "budget", 10.0).warning("a budget did not leave", fault=str(fault))
 
     def _budget(self, grant: Grant) -> Budget:
