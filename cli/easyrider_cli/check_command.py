@@ -1,11 +1,13 @@
 """`easyrider check`: whether a rules document can be kept, with the numbers, before a coordinator is given it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from easyrider.errors import BadTree, EasyRiderError
+from easyrider.tree import ModeRule
 from easyrider.tree_reader import read
 from easyrider_policy.core.checks import fallback_w, faults, start_w
 from easyrider_policy.core.fleet import Fleet, build
@@ -34,7 +36,7 @@ def check(file: Path, console: Console) -> int:
         f"{file}: rules {rules.id} version {rules.version} can be kept",
         highlight=False, markup=False, soft_wrap=True,
     )  # fmt: skip
-    out.print(_sums(fleet))
+    out.print(_sums(fleet, rules.modes))
     return 0
 
 
@@ -45,13 +47,13 @@ def _refused(file: Path, found: list[str], console: Console) -> int:
     return 2
 
 
-def _sums(fleet: Fleet) -> Table:
+def _sums(fleet: Fleet, modes: Sequence[ModeRule]) -> Table:
     """Every domain in wall kW: what its fallbacks need, and what all hosts starting together could draw."""
     table = Table(box=None, pad_edge=False)
     table.add_column("wall kW", no_wrap=True)
     for heading in ("target", "hard limit", "least planned", "all at fallback", "after a boot"):
         table.add_column(heading, justify="right", no_wrap=True)
-    needs_w, highest_w = fallback_w(fleet), start_w(fleet)
+    needs_w, highest_w = fallback_w(fleet, modes), start_w(fleet, modes)
     for row, domain in enumerate(fleet.domain_records):
         watts = (
             domain.aim_w,

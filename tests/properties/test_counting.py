@@ -62,7 +62,7 @@ def test_a_tree_whose_fallbacks_fit_passes_and_one_watt_less_is_refused(seed, no
     rules = random_tree(dice, nodes, boards, 0.5, True)
     fleet = heard(rules, boards)
 
-    needs_w = checks.fallback_w(fleet)
+    needs_w = checks.fallback_w(fleet, rules.modes)
     plain_w = worst_w(rules, wall_w(rules, {n.id: [n.fallback_w_per_gpu] * boards for n in rules.nodes}))
 
     assert checks.faults(rules, fleet) == []

@@ -31,7 +31,7 @@ def check(path: Path) -> int:
 
 def _margins(rules: Rules) -> list[str]:
     fleet, needed_s = build(rules, []), timing.need_s(rules.leases)
-    fallback_w, highest_w = checks.fallback_w(fleet), checks.start_w(fleet)
+    fallback_w, highest_w = checks.fallback_w(fleet, rules.modes), checks.start_w(fleet, rules.modes)
     lines = [f"  an overload is held by limits within {needed_s:g} s"]
     for row, domain in enumerate(fleet.domain_records):
         line = (

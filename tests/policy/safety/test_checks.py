@@ -85,8 +85,8 @@ def test_hosts_that_may_boot_uncapped_are_counted_at_device_maximum_and_guarded_
 
     assert "a start of every host at once loads it to 1.5 x" in checks.faults(open_hosts)[0]
     assert checks.faults(guarded) == []
-    assert checks.start_w(build(guarded, boards())) == pytest.approx([1200.0])
-    assert checks.start_w(build(open_hosts, boards())) == pytest.approx([3000.0])
+    assert checks.start_w(build(guarded, boards()), ()) == pytest.approx([1200.0])
+    assert checks.start_w(build(open_hosts, boards()), ()) == pytest.approx([3000.0])
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """Whether a tree can be kept safe at all; every reason against it, with the numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from easyrider.errors import BadTree
 from easyrider.scopes import children, part_of
-from easyrider.tree import REGION_LEASE_S, Leases, Pacing, PriorityClass, Region, Rules
+from easyrider.tree import REGION_LEASE_S, Leases, ModeRule, Pacing, PriorityClass, Region, Rules
 from easyrider_policy.core.fleet import Fleet, Floats, build
+from easyrider_policy.core.modes import may_be_limited
 from easyrider_policy.core.timing import timing_fault
+from easyrider_policy.core.unmanaged import Estimates
 
 FLEX_TIERS = (0, 10, 25, 50)
 STEP_CEILING = 0.20
@@ -33,22 +35,21 @@ def faults(rules: Rules, fleet: Fleet | None = None, scope: str = "") -> list[st
         *_pacing(rules.pacing),
         *(fault for name, priority in rules.priorities.items() for fault in _priority(name, priority)),
         *_numbers(rules),
-        *_fallbacks(known),
+        *_fallbacks(rules, known),
         *_timing(rules, known),
         *(fault for region in regions for fault in _region(rules, region, heard)),
     ]
 
 
-def fallback_w(fleet: Fleet) -> Floats:
-    """(D,) wall watts when every node is at its fallback: fixed, declared unmanaged load and margin included."""
+def fallback_w(fleet: Fleet, modes: Sequence[ModeRule]) -> Floats:
+    """(D,) wall watts when every node is at its fallback, with fixed load, margin and what else may be drawn."""
     told_w = np.clip(fleet.fallback_w[fleet.gpu_node], fleet.min_w, fleet.max_w)
     board_w = np.bincount(fleet.gpu_node, weights=told_w, minlength=len(fleet.nodes))
     unheard_w = fleet.unheard * np.maximum(fleet.fallback_w, fleet.class_min_w)
-    node_w = fleet.overhead_w + fleet.overhead_slope * (board_w + unheard_w)
-    return fleet.weights.worst(node_w) + _standing_w(fleet)
+    return _with_the_rest_w(fleet, modes, board_w + unheard_w)
 
 
-def start_w(fleet: Fleet) -> Floats:
+def start_w(fleet: Fleet, modes: Sequence[ModeRule]) -> Floats:
     """(D,) wall watts when every host has just booted: boards at their maximum, behind a boot guard at the fallback.
 
     See shared/decisions/0010: such a host's guardian enforces the fallback before any job can run.
@@ -58,21 +59,36 @@ def start_w(fleet: Fleet) -> Floats:
     board_w = np.where(guarded[fleet.gpu_node], at_boot_w, fleet.max_w)
     heard_w = np.bincount(fleet.gpu_node, weights=board_w, minlength=len(fleet.nodes))
     guarded_w = fleet.unheard * np.maximum(fleet.fallback_w, fleet.class_min_w)
-    node_w = fleet.overhead_w + fleet.overhead_slope * (
-        heard_w + np.where(guarded, guarded_w, fleet.unheard_w)
+    unheard_w: Floats = np.where(guarded, guarded_w, fleet.unheard_w)
+    return _with_the_rest_w(fleet, modes, heard_w + unheard_w)
+
+
+def _with_the_rest_w(fleet: Fleet, modes: Sequence[ModeRule], board_w: Floats) -> Floats:
+    """(D,) wall watts of nodes whose boards come to `board_w` (N,), and of what else is drawn there.
+
+    A declared load stands for boards that nobody limits, so these count once, at the larger of the two. Where no
+    board can come to be limited there is nothing to keep yet, and the declared load speaks against nothing.
+    """
+    limited = may_be_limited(modes, fleet)
+    all_w = fleet.weights.worst(fleet.overhead_w + fleet.overhead_slope * board_w)
+    ours_w = fleet.weights.worst(fleet.overhead_w + fleet.overhead_slope * np.where(limited, board_w, 0.0))
+    told_w = np.where(fleet.weights.any_node(limited), ours_w + _declared_w(fleet), 0.0)
+    return np.maximum(all_w, told_w) + fleet.worst_fixed_w + fleet.margin_w
+
+
+def _declared_w(fleet: Fleet) -> Floats:
+    """(D,) declared unmanaged load, own and below: a domain's own figure holds what is declared below it."""
+    declared = [np.nan if d.unmanaged_max_w is None else d.unmanaged_max_w for d in fleet.domain_records]
+    told = Estimates(
+        np.array(declared, dtype=np.float64),
+        np.zeros(len(declared), dtype=np.bool_),
+        unmetered=frozenset(range(len(declared))),
     )
-    return fleet.weights.worst(node_w) + _standing_w(fleet)
+    return told.load(fleet, np.ones(len(fleet.gpus), dtype=np.bool_)).watts
 
 
-def _standing_w(fleet: Fleet) -> Floats:
-    declared_w = np.array(
-        [domain.unmanaged_max_w or 0.0 for domain in fleet.domain_records], dtype=np.float64
-    )
-    return fleet.worst_fixed_w + fleet.weights.worst_above(declared_w) + fleet.margin_w
-
-
-def _fallbacks(fleet: Fleet) -> Iterator[str]:
-    needs_w = fallback_w(fleet)
+def _fallbacks(rules: Rules, fleet: Fleet) -> Iterator[str]:
+    needs_w = fallback_w(fleet, rules.modes)
     for row, domain in enumerate(fleet.domain_records):
         if needs_w[row] > fleet.smallest_hard_w[row] + 1e-6:
             planned = min(domain.contingencies, key=lambda c: c.hard_limit_w, default=None)
@@ -86,7 +102,7 @@ def _fallbacks(fleet: Fleet) -> Iterator[str]:
 def _region(rules: Rules, region: Region, heard: Fleet | None) -> Iterator[str]:
     """A region that its parent forgets must hold its nodes' fallbacks; where regions hang, guarantees must fit."""
     fleet = build(part_of(rules, region.id), []) if heard is None else heard
-    needs_w = fallback_w(fleet)
+    needs_w = fallback_w(fleet, rules.modes)
     if region.guaranteed_w is not None and needs_w[0] > region.guaranteed_w + 1e-6:
         yield (
             f"region {region.id}: fallbacks and fixed loads come to {needs_w[0]:.0f} W, "
@@ -103,7 +119,7 @@ def _region(rules: Rules, region: Region, heard: Fleet | None) -> Iterator[str]:
 
 
 def _timing(rules: Rules, fleet: Fleet) -> Iterator[str]:
-    highest_w = start_w(fleet)
+    highest_w = start_w(fleet, rules.modes)
     for row, domain in enumerate(fleet.domain_records):
         fault = timing_fault(domain, rules.leases, float(highest_w[row]))
         if fault is not None:

@@ -15,6 +15,9 @@ Ints = NDArray[np.int64]
 ACTIVE = MODES.index("pilot")
 """Modes from here on write limits."""
 
+NODE_KEYS = ("node", "class", "rack")
+"""What a selector may say of the node; the other keys are of the job that runs there."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
@@ -65,6 +68,25 @@ def modes(rules: Sequence[ModeRule], fleet: Fleet, jobs: Sequence[Labels] = ()) 
 def managed(chosen: Ints) -> NDArray[np.bool_]:
     """(G,) boards in `pilot` or `enforce`."""
     return chosen >= ACTIVE
+
+
+def may_be_limited(rules: Sequence[ModeRule], fleet: Fleet) -> NDArray[np.bool_]:
+    """(N,) nodes of which a board may come to be in `pilot` or `enforce` under these rules, whatever job runs there."""
+    by_job = [r for r in rules if MODES.index(r.mode) >= ACTIVE and not set(r.selector) <= set(NODE_KEYS)]
+    found = np.zeros(len(fleet.nodes), dtype=np.bool_)
+    for node in range(len(fleet.nodes)):
+        labels = _node_labels(fleet, node)
+        found[node] = MODES.index(mode_of(rules, labels)) >= ACTIVE or any(_fits(r, labels) for r in by_job)
+    return found
+
+
+def _fits(rule: ModeRule, labels: Mapping[str, Sequence[str]]) -> bool:
+    """Whether all that the rule says of the node is true of it."""
+    return all(
+        any(fnmatchcase(name, glob) for name in labels[key] for glob in globs)
+        for key, globs in rule.selector.items()
+        if key in NODE_KEYS
+    )
 
 
 def _node_labels(fleet: Fleet, node: int) -> dict[str, Sequence[str]]:
