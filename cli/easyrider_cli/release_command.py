@@ -7,15 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
-from easyrider.scopes import part_of
 from easyrider.tree import SELECTOR_KEYS, Rules
 from easyrider_cli.doors import Door, Refused, Scope
-from easyrider_policy.core.fleet import Board, build
-from easyrider_policy.core.foretold import lacking_w
-from easyrider_policy.core.modes import Labels, managed, modes
+from easyrider_policy.core.foretelling import foretell
 from easyrider_policy_api.core.releasing import released
 
 _LOOK_S = 0.5
@@ -87,62 +83,15 @@ def show(found: Released, as_json: bool, console: Console) -> int:
 
 
 def _foretold(before: Rules, after: Rules, state: dict[str, Any], region: str) -> Released:
-    rows = state["boards"]
     if state["left_out"]["boards"]:
         raise Refused(
             f"{state['left_out']['boards']} GPUs fit no answer, so what a release comes to cannot be foretold; "
             "put the mode of the scope to observe instead, and watch `releases` of the state"
         )
-    part = part_of(before, region)
-    boards = [
-        Board(
-            uuid=row["uuid"],
-            node=row["node"],
-            min_w=row["min_w"],
-            max_w=row["max_w"],
-            settable=row["settable"],
-        )
-        for row in rows
-    ]
-    fleet, known = build(part, boards), {row["uuid"]: row for row in rows}
-    labels = [
-        Labels(
-            job=job["job"],
-            tenant=job["tenant"],
-            queue=job["queue"],
-            gpus=[fleet.gpu_index[gpu] for gpu in job["gpus"] if gpu in fleet.gpu_index],
-        )
-        for job in state["jobs"]
-    ]
-    held = np.array([known[uuid]["controlled"] for uuid in fleet.gpus], dtype=np.bool_)
-    ours = managed(modes(before.modes, fleet, labels))
-    leaves = held & ours & ~managed(modes(after.modes, fleet, labels))
-    nodes = [fleet.nodes[row] for row in np.unique(fleet.gpu_node[leaves]).tolist()]
-    found = Released(done=False, gpus=int(leaves.sum()), nodes=nodes)
-    if under := _holds(fleet.node_ancestors[fleet.gpu_node[leaves]], fleet.domains, state, nodes):
-        found.why = f"a hold stops every raise there ({', '.join(under)}): clear it first"
-        return found
-    counted_w = np.array([known[uuid]["counted_w"] for uuid in fleet.gpus], dtype=np.float64)
-    baseline_w = np.array([_watts(known[uuid]["baseline_w"]) for uuid in fleet.gpus], dtype=np.float64)
-    # Where nobody knows what was found, it may have been the most.
-    leaving_w = np.where(leaves, np.where(np.isnan(baseline_w), fleet.max_w, baseline_w), np.nan)
-    overshoot = np.array([known[uuid]["overshoot"] for uuid in fleet.gpus], dtype=np.float64)
-    room = {row["domain"]: row["room_w"] for row in state["domains"]}
-    room_w = np.array([_watts(room.get(name)) for name in fleet.domains], dtype=np.float64)
-    found.forbidden_w = lacking_w(
-        fleet, counted_w, overshoot, leaving_w, held & ours & fleet.settable, room_w
-    )
-    return found
-
-
-def _holds(above: Any, names: tuple[str, ...], state: dict[str, Any], nodes: list[str]) -> list[str]:
-    """Ids of holds above these boards, and nodes of theirs whose guardian holds."""
-    held = {row["domain"]: row["held"] for row in state["domains"]}
-    rows = {int(row) for row in np.asarray(above).ravel() if row >= 0}
-    on_nodes = {
-        f"the guardian of {row['node']}" for row in state["nodes"] if row["held"] and row["node"] in nodes
-    }
-    return sorted({hold for row in rows for hold in held.get(names[row], ())} | on_nodes)
+    told = foretell(before, after, state, region)
+    why = f"a hold stops every raise there ({', '.join(told.holds)}): clear it first" if told.holds else ""
+    lacks_w = {} if told.holds else dict(told.lacking_w)
+    return Released(done=False, gpus=told.gpus, nodes=list(told.nodes), forbidden_w=lacks_w, why=why)
 
 
 def _watched(door: Door, found: Released, wait_s: float, say: Callable[[str], None]) -> Released:
@@ -173,10 +122,6 @@ def _watched(door: Door, found: Released, wait_s: float, say: Callable[[str], No
 def _waits(row: dict[str, Any]) -> str:
     missing = ", ".join(f"{watts:.0f} W in {domain}" for domain, watts in row["missing_w"].items())
     return f"waits for {row['why']}" + (f", missing {missing}" if missing else "")
-
-
-def _watts(value: Any) -> float:
-    return float("nan") if value is None else float(value)
 
 
 def _sentence(found: Released) -> str:
