@@ -27,11 +27,24 @@ def engine() -> None:
         pytest.skip(why)
 
 
+def pulled(image: str) -> str:
+    """The image, there now; a test that cannot have it is skipped with the registry's reason."""
+    client = docker.from_env(timeout=60)
+    try:
+        client.images.get(image)
+    except docker.errors.ImageNotFound:
+        try:
+            client.images.pull(image)
+        except docker.errors.DockerException as fault:
+            pytest.skip(f"{image} is not here and cannot be pulled: {fault}")
+    return image
+
+
 async def test_bus_against_the_official_image(
     engine: None, eventually: Callable[..., Awaitable[None]]
 ) -> None:
     heard: list[Message] = []
-    with containers.DockerContainer("nats:2.11").with_exposed_ports(4222) as server:
+    with containers.DockerContainer(pulled("nats:2.11")).with_exposed_ports(4222) as server:
         url = f"nats://{server.get_container_host_ip()}:{server.get_exposed_port(4222)}"
         async with Bus.connect(url, name="test", wait_s=30) as bus:
             subject = subjects.command("r1", "n1")
@@ -46,7 +59,7 @@ async def test_bus_against_the_official_image(
 async def test_store_against_the_official_images(
     engine: None, image: str, eventually: Callable[..., Awaitable[None]]
 ) -> None:
-    with containers.DockerContainer(image).with_exposed_ports(6379) as server:
+    with containers.DockerContainer(pulled(image)).with_exposed_ports(6379) as server:
         url = f"redis://{server.get_container_host_ip()}:{server.get_exposed_port(6379)}/0"
         async with Store.connect(url, deadline_s=20) as store:
             assert await store.take_lead("site", "r1", "anna", 4, 5.0) == 5

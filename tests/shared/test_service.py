@@ -223,14 +223,19 @@ def test_an_argument_that_is_not_understood_starts_nothing() -> None:
 
 def test_a_service_that_waits_for_its_bus_says_so_once(run: Callable[..., Running]) -> None:
     service = run(act="no bus")
-    time.sleep(2.5)  # several attempts
+    assert service.process.stderr is not None
+    said = []
+    while "no bus at nats://127.0.0.1:1 yet" not in (line := service.process.stderr.readline()):
+        assert line, "it ended without saying what it waits for"
+        said.append(line)
+    time.sleep(1.5)  # time for several attempts more
     service.process.terminate()
 
     code, _out, err = service.ends()
 
     assert code == 0
-    assert err.count("no bus at nats://127.0.0.1:1 yet") == 1
-    assert "bus error" not in err
+    assert "no bus at" not in "".join(said) + err
+    assert "bus error" not in "".join(said) + err
 
 
 def test_no_password_of_an_address_reaches_the_log(run: Callable[..., Running]) -> None:
