@@ -3,27 +3,15 @@
 import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from mutants import ROOT, copy_packages, edit, python_path
+from guards import Guard, run
+from mutants import copy_packages, edit, python_path
 
 pytestmark = [pytest.mark.mutation, pytest.mark.slow, pytest.mark.timeout(180)]
 
 FENCE = "easyrider_guardian/core/fence.py"
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A guard: where it stands, what takes it out (file, before, after), and the tests that must notice."""
-
-    name: str
-    package: str
-    edits: tuple[tuple[str, str, str], ...]
-    tests: tuple[str, ...]
 
 
 GUARDS = (
@@ -126,18 +114,6 @@ GUARDS = (
         ("guardian/test_hold.py::test_no_raise_is_taken_and_the_ack_says_why_and_that_lowers_were",),
     ),
 )
-
-
-def run(folder: Path, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """These tests against the copies in a folder, up to the first failure."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout", "60"]
-    paths = [f"tests/{test}" for test in dict.fromkeys(tests)]
-    environ = {**os.environ, "PYTHONPATH": python_path(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    with tempfile.TemporaryDirectory(prefix="erm-") as short:  # the path of a socket has room for 107 bytes
-        base = ["--basetemp", f"{short}/t"]
-        return subprocess.run(
-            [*command, *base, *paths], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=170
-        )
 
 
 def test_with_every_guard_in_place_the_same_tests_are_green_on_a_copy(tmp_path: Path):

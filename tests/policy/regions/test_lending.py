@@ -101,10 +101,12 @@ def test_what_a_region_could_not_get_below_stays_counted_after_its_lease():
 
 def test_a_region_that_comes_back_gets_no_more_than_is_still_there():
     found = met()
+    found.heard(demand("a", 4, (1, 3), granted_w=800.0, counted_w=800.0), 0.3)
+    say(found, 0.3, 800.0, 100.0)  # lost, and then the link is gone
     found.heard(demand("b", 3, (1, 2), granted_w=100.0), 100.0)
     obeyed(found, say(found, 100.0, 100.0, 900.0)["b"], 4, 100.2)
 
-    found.heard(demand("a", 4, (1, 3)), 101.0)
+    found.heard(demand("a", 5, (1, 3)), 101.0)
 
     assert say(found, 101.0, 800.0, 900.0)["a"].hard_w <= 100.0
 
