@@ -1,5 +1,6 @@
 """The red button: no raise anywhere, or in some domains; and a controlled way back to what boards were found with."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -7,11 +8,13 @@ from pydantic import Field
 from starlette.responses import Response
 
 from easyrider.records import write_record
-from easyrider.tree import HoldRule
+from easyrider.tree import HoldRule, Rules
+from easyrider_policy.core.foretelling import foretell
 from easyrider_policy_api.core import edits
 from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.core.releasing import released
+from easyrider_policy_api.core.releasing import Unclear, released
 from easyrider_policy_api.house import answer, house_of, needs, new_id, now_text
+from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.routes.modes import SelectorAsked, checked, edited
 from easyrider_policy_api.routes.targets import Id
 from easyrider_policy_api.routes.told import (
@@ -129,6 +132,37 @@ async def post_release(request: Request, _caller: Operator) -> Response:
     asked = await house_of(request).record(request, ReleaseAsked)
     scope, since = checked(asked.scope, "scope"), now_text()
     reason = asked.reason or "released"
-    return await house_of(request).once_only(
-        request, lambda: edited(request, lambda rules: released(rules, scope, reason, since))
-    )
+
+    async def work() -> Response:
+        await _refuse_in_vain(request, lambda rules: released(rules, scope, reason, since))
+        return await edited(request, lambda rules: released(rules, scope, reason, since))
+
+    return await house_of(request).once_only(request, work)
+
+
+async def _refuse_in_vain(request: Request, edit: Callable[[Rules], Rules]) -> None:
+    """Raise `Problem` 409 with the missing watts where the sums could never allow a release, or a hold stops it.
+
+    Where nobody leads, or one answer does not hold every board, it is saved and waits for what the sums allow.
+    """
+    house = house_of(request)
+    try:
+        state = (await house.link.state()).document
+        before = await house.rules.held()
+        if state.get("left_out", {}).get("boards"):
+            return
+        told = foretell(before, edit(before), state, house.region)
+    except (Problem, Unclear):
+        return  # whatever it is, the edit itself tells of it
+    if told.holds:
+        held = ", ".join(told.holds)
+        raise Problem(409, "held", f"A hold stops every raise there ({held}): clear it first. Nothing was changed.")
+    if told.lacking_w:
+        lacks = ", ".join(f"{domain} lacks {watts:.0f} W" for domain, watts in told.lacking_w.items())
+        raise Problem(
+            409,
+            "sums-forbid",
+            "With every other GPU at its least the sums still forbid what "
+            f"{', '.join(told.nodes)[:300]} had before ({lacks}). Nothing was changed.",
+            missing_w={domain: round(watts, 1) for domain, watts in told.lacking_w.items()},
+        )
