@@ -156,7 +156,9 @@ async def _refuse_in_vain(request: Request, edit: Callable[[Rules], Rules]) -> N
         return  # whatever it is, the edit itself tells of it
     if told.holds:
         held = ", ".join(told.holds)
-        raise Problem(409, "held", f"A hold stops every raise there ({held}): clear it first. Nothing was changed.")
+        raise Problem(
+            409, "held", f"A hold stops every raise there ({held}): clear it first. Nothing was changed."
+        )
     if told.lacking_w:
         lacks = ", ".join(f"{domain} lacks {watts:.0f} W" for domain, watts in told.lacking_w.items())
         raise Problem(
