@@ -47,7 +47,8 @@ class _Call:
     """One function of the library: `ask()` gives NVML's code and leaves the answer in `result`.
 
     The function object is ours, not the binding's own, so that the prototype set here changes nothing for others.
-    Arguments are plain numbers: a pointer object is converted anew at every call.
+    Arguments are made once, in the form in which ctypes hands them on: types declared for them would be asked at
+    every call, which takes as long as the call.
     """
 
     __slots__ = ("ask", "is_there", "result")
@@ -61,9 +62,8 @@ class _Call:
             self.is_there, self.ask = False, _not_there
             return
         function = pynvml.nvmlLib[name]
-        function.argtypes = [ctypes.c_void_p, *(ctypes.c_uint for _ in numbers), ctypes.c_void_p]
-        address = ctypes.cast(handle, ctypes.c_void_p).value
-        self.is_there, self.ask = True, partial(function, address, *numbers, ctypes.addressof(result))
+        device = ctypes.byref(handle.contents)
+        self.is_there, self.ask = True, partial(function, device, *numbers, ctypes.byref(result))
 
 
 def _not_there() -> int:

@@ -51,6 +51,8 @@ class BoardDesk:
         self.energy = EnergyMeter(look_s=look_s, max_w=self.max_w)
         self.tally = Tally()
         self.rejected: Counter[str] = Counter()
+        """Readings refused since start, by reason; `rejections` of any."""
+        self.rejections = 0
         self.code = 0
         """NVML's code of the newest look; 0: fine."""
         self._slow: SlowReading | None = None
@@ -71,26 +73,42 @@ class BoardDesk:
             return _NOT_READ
         (
             mono_ns, power_w, power_ok, power_stamp_us, energy_mj, energy_ok, energy_stamp_us, limit_mw, limit_ok,
-            self.code,
+            code,
         ) = reading  # fmt: skip
         if (
-            power_ok
-            or energy_ok
-            or limit_ok
-            or not (0.0 <= power_w <= self._ceiling_w and 0 < limit_mw <= self._ceiling_mw)
-        ):
-            power_ok, energy_ok, limit_ok = self._judge(reading)
+            code or power_ok or energy_ok or limit_ok
+            or not 0.0 <= power_w <= self._ceiling_w or not 0 < limit_mw <= self._ceiling_mw
+        ):  # fmt: skip
+            return self._look_closely(reading, now_ns)
+        mean_w = self.energy.usual(mono_ns, energy_mj, energy_stamp_us, power_w)
+        if mean_w is None:
+            return self._look_closely(reading, now_ns)
+        # what nearly every look at nearly every board is
+        self.code, self._answers = 0, True
+        if self.tally.add(mono_ns, mean_w, power_w, True):
+            power_w, power_ok = 0.0, quality.STUCK
+        if power_stamp_us != self._power_key:
+            self._power_key, self._changed_ns = power_stamp_us, mono_ns
+        age_ms = (now_ns - self._changed_ns) // 1_000_000
+        if not 0 <= age_ms <= _OLDEST_MS:
+            age_ms = 0 if age_ms < 0 else _OLDEST_MS
+        return power_w, power_ok, mean_w, 0, energy_mj, 0, limit_mw, 0, age_ms
+
+    def _look_closely(self, reading: FastReading, now_ns: int) -> Cells:
+        """The same for any look: step by step, each reading judged by itself."""
+        mono_ns, power_w, _, power_stamp_us, energy_mj, _, energy_stamp_us, limit_mw, _, self.code = reading
+        power_ok, energy_ok, limit_ok = self._judge(reading)
         self._answers = not (power_ok and energy_ok)
         energy = self.energy
         mean_w, mean_ok, counter_ok = energy.look(
             mono_ns, None if energy_ok else energy_mj, energy_stamp_us, None if power_ok else power_w
         )
         if mean_ok == quality.OUT_OF_RANGE:
-            self.rejected["counter_step"] += 1
-        self.tally.add(
+            self._reject("counter_step")
+        is_stuck = self.tally.add(
             mono_ns, None if mean_ok else mean_w, None if power_ok else power_w, energy.method == "counter"
         )
-        if self.tally.is_stuck and not power_ok:
+        if is_stuck and not power_ok:
             power_ok = quality.STUCK
         if energy_ok or counter_ok:
             energy_mj, energy_ok = 0, energy_ok or counter_ok
@@ -114,9 +132,9 @@ class BoardDesk:
         self._slow = reading
         self.tally.temperature_c = None if reading.ok else reading.temperature_c
         if reading.ok == quality.BLANK:
-            self.rejected["blank"] += 1
+            self._reject("blank")
         elif reading.ok == quality.VALID and not _plausible(reading):
-            self.rejected["out_of_range"] += 1
+            self._reject("out_of_range")
 
     def slow_cells(self, now_ns: int) -> SlowCells:
         """The slow columns as of now: missing where they are over 3 s old."""
@@ -145,6 +163,10 @@ class BoardDesk:
             return quality.OUT_OF_RANGE
         return slow.ok
 
+    def _reject(self, reason: str) -> None:
+        self.rejected[reason] += 1
+        self.rejections += 1
+
     def _judge(self, reading: FastReading) -> tuple[int, int, int]:
         """How power, energy and limit are to be taken; counts what is refused."""
         power_ok, limit_ok = reading.power_ok, reading.limit_ok
@@ -154,7 +176,7 @@ class BoardDesk:
             limit_ok = quality.OUT_OF_RANGE
         for ok in (power_ok, reading.energy_ok, limit_ok):
             if ok in _REFUSED:
-                self.rejected[_REFUSED[ok]] += 1
+                self._reject(_REFUSED[ok])
         return power_ok, reading.energy_ok, limit_ok
 
 

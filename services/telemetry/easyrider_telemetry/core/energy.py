@@ -19,6 +19,7 @@ _HELD_LOOKS = 2
 _FROZEN_LOOKS = 3
 _GAP_LOOKS = 3.5
 _RELEARN_LOOKS = 64
+_NEW = tuple.__new__  # of a named tuple, without the detour through its own constructor
 _GAIN_ERROR = 0.05
 """So far may the power field be off; within it, two counts of steps are told apart by the clock alone."""
 
@@ -69,22 +70,10 @@ class EnergyMeter:
 
     def look(self, mono_ns: int, energy_mj: int | None, stamp_us: int, power_w: float | None) -> Mean:
         """What one look says. None for a counter or power field that gave nothing valid."""
-        base = self._base
-        if (
-            self.is_stamped and base is not None and not self._frozen
-            and energy_mj is not None and energy_mj > base.energy_mj
-        ):  # fmt: skip
-            # what nearly every look at nearly every board is
-            spent_j, spent_s = (energy_mj - base.energy_mj) / 1000, (stamp_us - base.stamp_us) / 1e6
-            between_s = (mono_ns - base.mono_ns) / 1e9
-            if between_s <= self._usual_s and 0 < spent_s <= between_s + self._usual_s:
-                watts = spent_j / spent_s
-                if watts <= self._ceiling_w:
-                    self._look_ns, self._power, self.method = mono_ns, power_w, "counter"
-                    self.total_j += spent_j
-                    self._base = CounterRead(mono_ns, energy_mj, stamp_us)
-                    self._held = mean = Mean(watts, 0, 0)
-                    return mean
+        if energy_mj is not None:
+            watts = self.usual(mono_ns, energy_mj, stamp_us, power_w)
+            if watts is not None:
+                return Mean(watts, quality.VALID, quality.VALID)
         elapsed_s = (mono_ns - self._look_ns) / 1e9 if self._look_ns else None
         before_w, self._look_ns, self._power = self._power, mono_ns, power_w
         if elapsed_s is not None and elapsed_s > _GAP_LOOKS * self.look_s:
@@ -101,6 +90,29 @@ class EnergyMeter:
         if energy_mj == self._base.energy_mj:
             return self._rest(read, elapsed_s, before_w, power_w)
         return self._move(self._base, read, before_w)
+
+    def usual(self, mono_ns: int, energy_mj: int, stamp_us: int, power_w: float | None) -> float | None:
+        """The watts of what nearly every look at nearly every board is: a stamped counter that moved as expected.
+
+        None where it is anything else; nothing is remembered then, and `look` is to judge it.
+        """
+        base = self._base
+        if base is None or not self.is_stamped or self._frozen:
+            return None
+        base_ns, base_mj, base_us = base
+        spent_mj, spent_s = energy_mj - base_mj, (stamp_us - base_us) / 1e6
+        between_s = (mono_ns - base_ns) / 1e9
+        if spent_mj <= 0 or between_s > self._usual_s or not 0 < spent_s <= between_s + self._usual_s:
+            return None
+        spent_j = spent_mj / 1000.0
+        watts = spent_j / spent_s
+        if watts > self._ceiling_w:
+            return None
+        self._look_ns, self._power, self.method = mono_ns, power_w, "counter"
+        self.total_j += spent_j
+        self._base = _NEW(CounterRead, (mono_ns, energy_mj, stamp_us))
+        self._held = _NEW(Mean, (watts, 0, 0))
+        return watts
 
     def _rest(
         self, read: CounterRead, elapsed_s: float | None, before_w: float | None, now_w: float | None

@@ -11,6 +11,8 @@ from easyrider_telemetry.core.board import CELLS, Cells, SlowCells
 
 _SAY_GPUS_EVERY_S = 10.0
 _EMPTY = b""
+_NO_SLOW = ((),) * len(SlowCells._fields)
+_AT_ONCE = pack("u4", [0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +62,12 @@ class FrameBuilder:
         rows, self._rows = self._rows, []
         mono_ns = rows[-1][0]
         gpus = self._say_gpus(mono_ns)
-        flat = [cells for _, row in rows for cells in row]
+        alone = len(rows) == 1  # as nearly always
+        flat = rows[0][1] if alone else [cells for _, row in rows for cells in row]
         cells = len(flat)
         columns = tuple(zip(*flat, strict=True)) if flat else ((),) * CELLS
         data = self._packer(cells).pack(*columns[0], *columns[2], *columns[4], *columns[6], *columns[8])
-        slow_columns = tuple(zip(*slow, strict=True)) if slow else ((),) * len(SlowCells._fields)
+        slow_columns = tuple(zip(*slow, strict=True)) if slow else _NO_SLOW
         self.seq += 1
         return NodeFrame(
             region=self.region,
@@ -79,7 +82,7 @@ class FrameBuilder:
             gpus_hash=self._gpus_hash,
             window_s=self.window_s,
             refresh_s=self.refresh_s,
-            before_us=pack("u4", [min((mono_ns - at_ns) // 1000, 0xFFFFFFFF) for at_ns, _ in rows]),
+            before_us=_AT_ONCE if alone else _before_us(mono_ns, rows),
             power_w=data[: 4 * cells],
             power_ok=bytes(columns[1]),
             mean_w=data[4 * cells : 8 * cells],
@@ -116,3 +119,7 @@ class FrameBuilder:
             return ""
         self._said_ns = mono_ns
         return self._gpus
+
+
+def _before_us(mono_ns: int, rows: Sequence[tuple[int, list[Cells]]]) -> bytes:
+    return pack("u4", [min((mono_ns - at_ns) // 1000, 0xFFFFFFFF) for at_ns, _ in rows])

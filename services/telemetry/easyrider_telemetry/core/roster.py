@@ -30,7 +30,7 @@ class Roster:
     @property
     def rejected(self) -> int:
         """Readings refused since start."""
-        return sum(sum(desk.rejected.values()) for desk in self.desks)
+        return sum([desk.rejections for desk in self.desks])
 
     @property
     def all_fail(self) -> bool:

@@ -20,8 +20,11 @@ class Tally:
         self._sum_w, self._count, self._highest_w = 0.0, 0, 0.0
         self._counted_w, self._field_w, self._both = 0.0, 0.0, 0
 
-    def add(self, mono_ns: int, mean_w: float | None, power_w: float | None, is_counted: bool) -> None:
-        """One look: mean and power field, None where invalid; `is_counted`: the mean comes from a counter."""
+    def add(self, mono_ns: int, mean_w: float | None, power_w: float | None, is_counted: bool) -> bool:
+        """Whether the sensor is stuck, after one more look.
+
+        Mean and power field are None where invalid; `is_counted`: the mean comes from a counter.
+        """
         second = mono_ns // _SECOND_NS
         if second != self._second:
             self._close(mono_ns)
@@ -40,6 +43,7 @@ class Tally:
             self._count += 1
             if mean_w > self._highest_w:
                 self._highest_w = mean_w
+        return self.is_stuck
 
     def ten_seconds(self, now_ns: int) -> tuple[float, float] | None:
         """(mean, highest) in W of the last 10 s; None where no mean is known."""
