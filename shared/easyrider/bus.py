@@ -117,7 +117,9 @@ class Bus(Asking):
 
     async def publish(self, subject: str, message: Message) -> None:
         """See `BusPort`."""
-        await self._send(subject, wire.encode(message))
+        body = wire.encode(message)
+        if not self._client.say(subject, body):
+            await self._send(subject, body)
 
     async def publish_event(
         self, kind: str, region: str, data: dict[str, Any], *, source: str, ack_s: float | None = None

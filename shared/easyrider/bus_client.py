@@ -5,6 +5,7 @@ import random
 import ssl
 from collections.abc import Coroutine
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,14 +50,41 @@ class PromptClient(Client):
         if type(self._transport) is TcpTransport:
             self._transport = _SureToClose(self._transport)
 
-    async def _flush_pending(self, force_flush: bool = False) -> Any:
-        writer = getattr(self._transport, "_io_writer", None)  # a websocket has none
+    def say(self, subject: str, body: bytes) -> bool:
+        """Give a message to an idle link, in one piece; False, and nothing is said, where it has to go `publish`'s way.
+
+        Two thirds of what a lone message costs on that way are steps that a link at rest does not need.
+        """
+        link, head = self._idle_link(), _head(subject)
+        if (
+            link is None or head is None
+            or self._status != Client.CONNECTED or self._pending_data_size or len(body) > self._max_payload
+        ):  # fmt: skip
+            return False
+        link.write(b"%b%d\r\n%b\r\n" % (head, len(body), body))
+        self.stats["out_msgs"] += 1
+        self.stats["out_bytes"] += len(body)
+        return True
+
+    def _idle_link(self) -> Any:
+        """The transport below, None where it is closing, holds something, or is a websocket."""
+        writer = getattr(self._transport, "_io_writer", None)
         link = None if writer is None else writer.transport
-        if force_flush or link is None or link.is_closing() or link.get_write_buffer_size():
+        return None if link is None or link.is_closing() or link.get_write_buffer_size() else link
+
+    async def _flush_pending(self, force_flush: bool = False) -> Any:
+        link = self._idle_link()
+        if force_flush or link is None:
             return await super()._flush_pending(force_flush)
         if self._pending_data_size > 0:
             pending, self._pending, self._pending_data_size = self._pending, [], 0
             link.writelines(pending)
+
+
+@lru_cache(maxsize=4096)
+def _head(subject: str) -> bytes | None:
+    """How the line before a message on this subject begins; None for a subject that the library may refuse."""
+    return f"PUB {subject} ".encode() if subject.isprintable() and subject and " " not in subject else None
 
 
 class _SureToClose(TcpTransport):
