@@ -74,6 +74,16 @@ def test_a_raise_under_way_is_taken_back_when_the_hold_comes():
     assert vectors(orders) == {"a": [300, 300]}
 
 
+def test_a_raise_under_way_is_taken_back_of_a_board_too_that_leaves_what_is_controlled():
+    site = Site().settled()
+    site.orders(400, 300, 300, 300, after_s=1.0)  # said, and not acked
+    hold(site, ALL)
+
+    orders = site.orders(400, 300, 300, 300, after_s=0.1, managed=False)  # released, or demoted
+
+    assert vectors(orders) == {"a": [300, 300]}
+
+
 def test_a_raise_of_the_fallback_waits_too_and_a_lower_of_it_does_not():
     site = Site()
     site.fallback_w = 220.0  # of the leader before; the rules say 250

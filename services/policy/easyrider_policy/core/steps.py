@@ -103,7 +103,11 @@ def shares(fleet: Fleet, step: Step, sums: Sums, room_w: Floats) -> Admitted:
 
 
 def taken(fleet: Fleet, step: Step, held: Asked, share: Floats) -> Asked:
-    """What is asked next; boards that are not ours or cannot be told keep what is held."""
+    """What is asked next. Boards that are not ours or cannot be told keep what was asked, less a raise that a hold
+    takes back: a vector repeats it as long as their limits stand.
+    """
+    if step.holds is not None:
+        held = held.no_higher(step.holds, step.base.limit_w, step.base.fallback_w)
     told = step.ours & step.able[fleet.gpu_node]
     return Asked(
         limit_w=np.where(told, _moved(step.base.limit_w, step.target.limit_w, share), held.limit_w),
