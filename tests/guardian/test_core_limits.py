@@ -262,3 +262,10 @@ def test_a_baseline_is_taken_once_and_never_replaced():
 
     assert again == first
     assert first["a"].requested_w == 650
+
+
+def test_a_raise_that_a_hold_refuses_leaves_no_baseline():
+    kept = vector.Entry(uuid="b", limit_w=650)
+    entries = vector.without_raises([vector.Entry(uuid="a", limit_w=600, raises=True), kept], {})
+
+    assert set(transitions.first_found({}, entries, {"a": reading(400), "b": reading(650)})) == {"b"}

@@ -158,6 +158,19 @@ def test_a_board_is_taken_under_control_at_what_it_has_or_below(node):
     assert node.state().armed
 
 
+def test_a_node_that_was_never_armed_is_not_armed_by_raises_that_are_refused(node):
+    node.boards.gpus["requested_mw"] = node.boards.gpus["enforced_mw"] = 400e3
+    node.start()
+    node.ready()
+    hold(node)
+
+    ack = node.say(node.limits(500, 500, 500, 500, fallback_w=250))
+
+    assert {gpu.refused for gpu in ack.gpus} == {"held"}
+    assert not node.state().armed
+    assert node.writes == 0
+
+
 def test_a_disk_that_takes_nothing_holds_all_the_same_and_says_so(limited):
     (limited.state_dir / "hold.new").mkdir()
     with pytest.raises(LinkRefused, match="held_but_not_stored"):

@@ -52,11 +52,14 @@ def not_raised(standing: Standing, before: Standing, uuids: Iterable[str]) -> St
 def first_found(
     known: Mapping[str, Baseline], entries: Iterable[Entry], readings: Mapping[str, Reading | None]
 ) -> dict[str, Baseline]:
-    """The baselines with those boards added that are controlled for the first time; none is ever replaced."""
+    """The baselines with those boards added that are controlled for the first time; none is ever replaced.
+
+    A refused entry takes no board under control: a node that accepted no watts stays unarmed.
+    """
     found = dict(known)
     for entry in entries:
         reading = readings.get(entry.uuid)
-        if entry.limit_w is None or entry.uuid in found or reading is None:
+        if entry.refused is not None or entry.limit_w is None or entry.uuid in found or reading is None:
             continue
         found[entry.uuid] = Baseline(
             requested_w=reading.requested_w,
