@@ -61,7 +61,9 @@ class Node:
         """Whether every board, of the driver or on file, has answered or failed since the start."""
         told = sum(view.seen is not None or view.fault is not None for view in self.views.values())
         on_file = {*self.standing.holdings, *needed(self.baselines)}
-        return self.crew.opened and told + len(self.faulty) >= self.crew.count and on_file <= self.views.keys()
+        return (
+            self.crew.opened and told + len(self.faulty) >= self.crew.count and on_file <= self.views.keys()
+        )
 
     def nonce(self, now_ns: int) -> int:
         """The nonce of this second."""
