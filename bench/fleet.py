@@ -26,6 +26,7 @@ import numpy as np
 import yaml
 
 from easyrider.testing.servers import nats_server, redis_server
+from fleet_api import Api
 from fleet_frames import REGION, TREE, node_name
 from fleet_nodes import FALLBACK_W, HARD_W, MAX_W, MIN_W, OVERHEAD_W, SETTLE_S, SLOPE, TARGET_W
 from fleet_real import NAME, real_node
@@ -35,7 +36,7 @@ EVENTS = 2000
 EVENTS_PER_NODE_S = 0.045
 """About as often as a node's domain is pushed over: what a run's length is reckoned from."""
 LONGEST_S = 60.0 if os.environ.get("QUICK") else 300.0
-CASES = [(1, "none"), (100, "none"), (1000, "none"), (4000, "none"), (1000, "flood")]
+CASES = [(1, "none"), (100, "none"), (1000, "none"), (4000, "none"), (1000, "api"), (1000, "flood")]
 FLOOD_HZ = 10_000
 
 
@@ -69,17 +70,21 @@ def measure(nodes: int, load: str) -> dict[str, Any]:
             text=True,
         )
         rtt = Rtt(bus.url)
-        flood = Flood(bus.url) if load == "flood" else None
+        beside: Flood | Api | None = None
+        if load == "flood":
+            beside = Flood(bus.url)
+        elif load == "api":
+            beside = Api(Path(name), bus.url, store.url)
         time.sleep(SETTLE_S)
         rtt.start()
-        if flood:
-            flood.start()
+        if beside:
+            beside.start()
         before_s, begun_s, dropped = cpu_s(policy.pid), time.monotonic(), -drops(Path(name) / "health")
         time.sleep(max(1.0, seconds - SETTLE_S - 3))
         cpu_pct = 100 * (cpu_s(policy.pid) - before_s) / (time.monotonic() - begun_s)
         rtt.stop()
-        if flood:
-            flood.stop()
+        if beside:
+            beside.stop()
         told, _ = emulated.communicate(timeout=60)
         dropped += drops(Path(name) / "health")
         real_writes = len(writes.read_text().splitlines())
@@ -105,6 +110,7 @@ def measure(nodes: int, load: str) -> dict[str, Any]:
         "late_share": seen["late_share"],
         "refused": seen["refused"],
         "real_node_writes": real_writes,
+        "api_answers": beside.answers if isinstance(beside, Api) else None,
     }
 
 
