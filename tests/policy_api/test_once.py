@@ -4,8 +4,11 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
 from inner_house import Inner
 from site_rules import TREE
+
+from easyrider.store_port import StoreSilent
 
 KEY = {"Idempotency-Key": "b7c1f2c0-6a0e-4a57-9b5e-2f4c3f9a7d11"}
 
@@ -76,3 +79,41 @@ async def test_a_token_is_shown_once_and_never_by_a_receipt(api: Inner) -> None:
     assert again.json() == first.json() | {"token": None}
     stored = b"".join(value for value, _ in (*api.store._receipts.values(), *api.store._tokens.values()))
     assert first.json()["token"].removeprefix("er_").encode() not in stored
+
+
+@pytest.mark.parametrize("silent_at", ["begin", "load_rules"])
+@pytest.mark.parametrize("longer", [False, True])
+async def test_a_store_that_fell_silent_before_anything_was_meant_leaves_the_key_free(
+    api: Inner, monkeypatch: pytest.MonkeyPatch, silent_at: str, longer: bool
+) -> None:
+    real = getattr(api.store, silent_at)
+
+    async def too_late(*words: Any) -> None:
+        await real(*words)
+        api.store.silent = "gone" if longer else ""
+        raise StoreSilent(silent_at, "no answer in 0.5 s")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(api.store, silent_at, too_late)
+        first = await api.ask("POST", "/holds", json={"reason": "smoke"}, headers=KEY)
+    api.store.silent = ""
+    again = await api.ask("POST", "/holds", json={"reason": "smoke"}, headers=KEY)
+
+    assert (first.status_code, again.status_code) == (503, 201)
+    assert len(await holds(api)) == 1
+
+
+async def test_what_may_have_been_done_keeps_its_key(api: Inner, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = api.store.replace_rules
+
+    async def too_late(*words: Any) -> None:
+        await real(*words)
+        raise StoreSilent("replace_rules", "no answer in 0.5 s")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(api.store, "replace_rules", too_late)
+        first = await api.ask("POST", "/holds", json={"reason": "smoke"}, headers=KEY)
+    again = await api.ask("POST", "/holds", json={"reason": "smoke"}, headers=KEY)
+
+    assert (first.status_code, again.status_code) == (503, 409)
+    assert len(await holds(api)) == 1

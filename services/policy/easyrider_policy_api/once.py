@@ -1,5 +1,7 @@
 """A request with an idempotency key is done once: the same again gets the same answer."""
 
+import secrets
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from starlette.responses import Response
@@ -15,6 +17,8 @@ LEASE_S = 30.0
 """Longer than any request takes: a process that died over one lets go after this."""
 Work = Callable[[], Awaitable[Response]]
 _TOLD = ("content-type", "etag", "location")
+OWED = 1_024
+"""Keys of requests that came to nothing while the store was silent, remembered until they are tried again."""
 
 
 class Once:
@@ -22,6 +26,7 @@ class Once:
 
     def __init__(self, store: AdminStorePort, tree: str) -> None:
         self._store, self._tree = store, tree
+        self._owed: OrderedDict[str, bytes] = OrderedDict()  # what stands at a key that should be free
 
     async def do(
         self,
@@ -42,9 +47,11 @@ class Once:
         except receipts.BadKey as fault:
             raise not_valid([FieldFault("Idempotency-Key", str(fault))]) from fault
         asked = receipts.of_request(change.path, condition, body)
+        pending = receipts.PENDING + secrets.token_bytes(8)
         try:
-            known = await self._store.begin(self._tree, place, receipts.PENDING, LEASE_S)
+            known = await self._begun(place, pending)
         except (StoreSilent, StoreRefused) as fault:
+            self._owe(place, pending)  # it may have been written all the same
             raise store_silent(str(fault)) from fault
         if known is not None:
             change.audited = False  # it is in the audit already, from the first time
@@ -52,7 +59,8 @@ class Once:
         try:
             response = await work()
         except Problem as problem:
-            await self._let_go(place, problem)
+            if problem.status < 500 or not change.intended:
+                await self._let_go(place, pending)
             raise
         headers = {name: response.headers[name] for name in _TOLD if name in response.headers}
         receipt = receipts.encode(asked, response.status_code, headers, secret(bytes(response.body)))
@@ -62,14 +70,27 @@ class Once:
             response.headers["Idempotency-Kept"] = "false"  # it was done; the same again would do it again
         return response
 
-    async def _let_go(self, place: str, problem: Problem) -> None:
+    async def _begun(self, place: str, pending: bytes) -> bytes | None:
+        """None: ours to do; else what stands there, but for what an earlier try of ours left for nothing."""
+        known = await self._store.begin(self._tree, place, pending, LEASE_S)
+        owed = self._owed.get(place)
+        if known is None or known != owed:
+            return known
+        await self._store.give_back(self._tree, place)
+        del self._owed[place]
+        return await self._store.begin(self._tree, place, pending, LEASE_S)
+
+    async def _let_go(self, place: str, pending: bytes) -> None:
         """Nothing was done, so the key may be used for another try; where that is not sure, it waits for its lease."""
-        if problem.status >= 500:
-            return
         try:
             await self._store.give_back(self._tree, place)
         except (StoreSilent, StoreRefused):
-            return  # the lease lets go of it
+            self._owe(place, pending)
+
+    def _owe(self, place: str, pending: bytes) -> None:
+        self._owed[place] = pending
+        while len(self._owed) > OWED:
+            self._owed.popitem(last=False)  # the lease lets go of it
 
 
 def _again(known: bytes, asked: str) -> Response:

@@ -10,6 +10,7 @@ from easyrider.errors import EasyRiderError
 
 _KEY = re.compile(r"[!-~]{1,255}")
 PENDING = b"pending"
+"""What stands there until then begins with; whose try it is follows."""
 
 
 class BadKey(EasyRiderError):
@@ -45,7 +46,7 @@ def encode(request: str, status: int, headers: dict[str, str], body: bytes) -> b
 
 def decode(data: bytes) -> Receipt | None:
     """The receipt; None while the first request is still under way."""
-    return None if data == PENDING else msgspec.json.decode(data, type=Receipt)
+    return None if data.startswith(PENDING) else msgspec.json.decode(data, type=Receipt)
 
 
 def body_of(receipt: Receipt) -> bytes:
