@@ -86,7 +86,8 @@ async def start(config: Config, life: Life) -> None:
         await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
         await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=KEPT)
-        await hear_nodes(bus, region, DemotionDesk(picture, demoted, news.say))
+        demoting = DemotionDesk(picture, demoted, news.say)
+        await hear_nodes(bus, region, demoting)
         parent, child = await wire_regions(
             coordinator, loop, command_bus, TenureFile(config.state_dir), clocks, scribe
         )
@@ -120,6 +121,7 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("write behind", write_behind(loop, store, config.tree, region))
         life.spawn("rules", rulebook.run())
         life.spawn("demands", child.run())
+        life.spawn("demotions", demoting.run())
         await life.until_stopped()
 
 

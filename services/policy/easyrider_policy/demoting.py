@@ -1,4 +1,4 @@
-"""Events of nodes in, demotions out: heard, judged, kept on disk, planned for at the next look, and told."""
+"""Events of nodes in, demotions out: heard, judged, planned for at the next look, kept on disk, and told."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,6 +17,10 @@ _LOG = log.get("policy")
 _DROPPED = metrics.counter("policy_events_dropped_total", "events of nodes that were not understood")
 HEARD = ("xid", "drift")
 """Kinds of events that speak about a node's fitness."""
+DEADLINE_S = 1.0
+"""So long the telling waits for the disk; what stands meanwhile is in force all the same."""
+AGAIN_S = 1.0
+"""Between two looks at whether the disk knows what stands."""
 Say = Callable[[str, dict[str, object]], Awaitable[None]]
 
 
@@ -25,6 +29,15 @@ class DemotionDesk:
 
     def __init__(self, picture: Picture, file: DemotionsFile, say: Say) -> None:
         self._picture, self._file, self._say = picture, file, say
+        self._on_disk = dict(picture.demotions.standing)
+        self._one_writes = asyncio.Lock()
+        self._keeping: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """For ever: what was lifted leaves the disk, and what the disk refused is tried again."""
+        while True:
+            await asyncio.sleep(AGAIN_S)
+            await self._keep()
 
     async def on_event(self, body: bytes, arrival: Arrival) -> None:
         """One event's bytes. A node that controls nothing cannot be demoted."""
@@ -57,11 +70,29 @@ class DemotionDesk:
             "detail": demoted.detail,
             "until_version": demoted.version,
         }
+        keeping = asyncio.create_task(self._keep())
+        self._keeping.add(keeping)
+        keeping.add_done_callback(self._keeping.discard)
+        done, _ = await asyncio.wait({keeping}, timeout=DEADLINE_S)
+        for kept in done:
+            kept.result()
         await self._say("demotion", data)
-        try:
-            await asyncio.to_thread(self._file.keep, list(picture.demotions.standing.values()))
-        except OSError as fault:
-            _LOG.error("a demotion is not on the disk: a restart would forget it", fault=str(fault))
+
+    async def _keep(self) -> None:
+        """Have the disk know those that stand."""
+        async with self._one_writes:
+            standing = dict(self._picture.demotions.standing)
+            if standing == self._on_disk:
+                return
+            try:
+                await asyncio.to_thread(self._file.keep, list(standing.values()))
+            except OSError as fault:
+                log.bounded(_LOG, "demotions file", 60.0).error(
+                    "demotions are not on the disk as they stand: a restart would go by those of before",
+                    fault=str(fault),
+                )
+            else:
+                self._on_disk = standing
 
     def _managed(self, node: str) -> bool:
         row = self._picture.fleet.node_index.get(node)
