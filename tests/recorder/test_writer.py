@@ -2,6 +2,7 @@
 
 import errno
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from easyrider_recorder.adapters import segment as segment_module
 from easyrider_recorder.adapters import writer as writer_module
 from easyrider_recorder.adapters.reader import Recording
 from easyrider_recorder.adapters.shelf import Shelf
-from easyrider_recorder.adapters.writer import AGAIN_S, Writer
+from easyrider_recorder.adapters.writer import AGAIN_S, IDLE_S, OPEN_MOST, TIDY_S, Writer
 
 
 class Clock:
@@ -157,3 +158,60 @@ def test_a_wall_clock_that_is_set_back_loses_nothing_of_a_stretch(tmp_path: Path
     found = [each.body for _boot, each in recording.records(begin_ns, begin_ns + 3_000_000_000)]
 
     assert found == [said.body for first_s in (5.0, 6.0, 7.0) for said in records(first_s, 10)]
+
+
+def test_no_name_on_the_bus_leads_out_of_the_folder(tmp_path: Path, clock: Clock) -> None:
+    folder, outside = tmp_path / "recordings", tmp_path / "outside"
+    folder.mkdir()
+    names = (str(outside), "../outside", "r1/../../outside", "a\0b", "x" * 300)
+
+    writer(folder, clock).write([record(0.0, region=name) for name in names])
+
+    assert [path.name for path in tmp_path.iterdir()] == ["recordings"]
+    assert [path.name for path in folder.iterdir()] == ["_"]
+    assert len(bodies(folder, "_")) == len(names)
+
+
+def handles() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_region_that_fell_silent_holds_no_file_open(tmp_path: Path, clock: Clock) -> None:
+    writing = writer(tmp_path, clock)
+    writing.write([*records(0.0, 2), *records(0.0, 2, region="r2")])
+    before = handles()
+    for _ in range(round(IDLE_S / TIDY_S) + 2):
+        clock.at_s += TIDY_S
+        writing.write([record(clock.at_s)])
+
+    assert (writing.regions, handles()) == (("r1",), before - 2)
+    writing.write([record(1.0, "r2", body=b"back")])
+    assert bodies(tmp_path, "r2")[-1] == b"back"
+
+
+def test_names_without_end_open_so_many_files_and_no_more_and_nothing_is_lost(
+    tmp_path: Path, clock: Clock
+) -> None:
+    writing = writer(tmp_path, clock)
+    before = handles()
+
+    writing.write([record(0.0, region=f"x{number}") for number in range(OPEN_MOST + 50)])
+    writing.write([record(1.0, region="x0")])
+
+    assert len(writing.regions) == OPEN_MOST
+    assert handles() - before == 2 * OPEN_MOST
+    assert len(bodies(tmp_path, "_")) == 51
+    assert len(bodies(tmp_path, "x0")) == 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ended_is_seen(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    writing = writer(tmp_path, clock)
+    monkeypatch.setattr(writing, "write", lambda batch, lost: {}["no such"])
+    assert writing.writes
+    writing.start()
+    deadline_s = time.monotonic() + 10.0
+
+    while writing.writes:
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)

@@ -46,6 +46,7 @@ async def start(config: Config, life: Life) -> None:
             await bus.listen(subjects.every(kind), desk.on_message)
         life.flag("bus", lambda: bus.connected)
         life.flag("disk", lambda: writer.fault is None)
+        life.flag("writer", lambda: writer.writes)
         life.watch("messages", desk.age_s, STALE_S)
         life.spawn("rules", RulesWatch(store, writer, config.tree).run())
         await life.until_stopped()

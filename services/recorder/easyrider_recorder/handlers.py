@@ -56,7 +56,10 @@ class RulesWatch:
         except (StoreSilent, StoreRefused) as fault:
             log.bounded(_LOG, "rules", 300.0).warning("rules are not recorded", fault=str(fault))
             return
-        for region in self._writer.regions if held is not None else ():
+        regions = self._writer.regions
+        # A region that comes back begins another file, which needs them anew.
+        self._told = {region: told for region, told in self._told.items() if region in regions}
+        for region in regions if held is not None else ():
             version, at_s = self._told.get(region, (-1, -1e18))
             if held is None or (held[0] == version and now_s - at_s < SAY_AGAIN_S):
                 continue

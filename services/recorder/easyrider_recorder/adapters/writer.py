@@ -11,7 +11,7 @@ from easyrider import log, metrics
 from easyrider_recorder.adapters.segment import Segment
 from easyrider_recorder.adapters.shelf import Shelf
 from easyrider_recorder.core.framing import Record
-from easyrider_recorder.core.places import hour_of, region_of
+from easyrider_recorder.core.places import ELSEWHERE, hour_of, region_of
 
 _LOG = log.get("recorder")
 _RECORDED = metrics.counter("recorder_messages_total", "Messages written to the disk")
@@ -24,6 +24,10 @@ _ON = metrics.gauge(
 BLOCK_S, BLOCK_BYTES = 1.0, 8 * 1024 * 1024
 """A block is written when it is so old or so large: what a crash may lose."""
 AGAIN_S, TIDY_S = 10.0, 60.0
+IDLE_S = 300.0
+"""A region silent for so long has its file closed; what it says later begins another."""
+OPEN_MOST = 256
+"""Regions with a file of their own at a time, two descriptors each; what others say goes where no region is named."""
 
 
 class DiskFull(OSError):
@@ -44,11 +48,13 @@ class Writer:
         self._waiting: deque[Record] = deque()
         self._waiting_bytes, self._lost = 0, 0
         self._open: dict[str, Segment] = {}
+        self._said_s: dict[str, float] = {}  # when each of them was last written to
         self._dropped: dict[str, int] = {}
         self._again_s = self._tidy_s = -1e18
         self._wake = threading.Condition()
         self._ending = False
         self.fault: str | None = None
+        self.writes = True  # the thread goes on, or was not started yet
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         _ON.set(1)
 
@@ -81,6 +87,13 @@ class Writer:
         self._thread.join(5.0)
 
     def _run(self) -> None:
+        try:
+            self._until_stopped()
+        finally:  # whatever ended it: nothing more reaches the disk, and that has to be seen
+            self.writes = False
+            _ON.set(0)
+
+    def _until_stopped(self) -> None:
         while True:
             with self._wake:
                 if not self._ending:
@@ -91,14 +104,19 @@ class Writer:
                 self._lost = 0 if batch else lost  # told in the head of a block, and there is none yet
             self.write(batch, lost)
             if ending:
-                self._close()
+                self._close(*self._open)
                 return
 
     def write(self, batch: list[Record], lost: int = 0) -> None:
         """Write these messages now, in the thread of the caller; `lost` were left out before them."""
         by_region: dict[str, list[Record]] = {}
+        known = set(self._open)
         for record in batch:
-            by_region.setdefault(region_of(record.subject), []).append(record)
+            region = region_of(record.subject)
+            if region not in known and len(known) >= OPEN_MOST - (ELSEWHERE not in known):
+                region = ELSEWHERE
+            known.add(region)
+            by_region.setdefault(region, []).append(record)
         for region, records in by_region.items():
             self._dropped[region] = self._dropped.get(region, 0) + lost
             lost = 0
@@ -115,6 +133,7 @@ class Writer:
     def _put_down(self, region: str, records: list[Record]) -> None:
         if self._now_s() - self._tidy_s >= TIDY_S or self.fault is not None:
             self._tidy_s = self._now_s()
+            self._close(*(name for name, at_s in self._said_s.items() if self._tidy_s - at_s >= IDLE_S))
             for gone in self._shelf.tidy({segment.path for segment in self._open.values()}):
                 _LOG.info("an old recording made room", file=gone.name, region=gone.parent.name)
         if not self._shelf.room():
@@ -126,6 +145,7 @@ class Writer:
             if segment is not None:
                 segment.close()
             segment = self._open[region] = fresh
+        self._said_s[region] = self._now_s()
         packed = segment.write(records, self._dropped.get(region, 0))
         self._dropped[region] = 0
         _RECORDED.inc(len(records))
@@ -156,7 +176,9 @@ class Writer:
     def _folder(self, region: str) -> Path:
         return self._shelf.folder / region
 
-    def _close(self) -> None:
-        for segment in self._open.values():
-            segment.close()
-        self._open.clear()
+    def _close(self, *regions: str) -> None:
+        for region in regions:
+            self._said_s.pop(region, None)
+            if not self._dropped.get(region):
+                self._dropped.pop(region, None)
+            self._open.pop(region).close()

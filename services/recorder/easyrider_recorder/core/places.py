@@ -4,19 +4,24 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from easyrider.subjects import BadToken, token
+
 SUFFIX, INDEX_SUFFIX = ".errec", ".eridx"
 ELSEWHERE = "_"
-"""Folder of what names no region."""
+"""Folder of what names no region, or one that can be none."""
 _NAME = re.compile(r"(\d{8}T\d{2})Z-(\d{3,})" + re.escape(SUFFIX))
 _REGION_LAST = ("event", "demand")
 """Kinds whose subject names something else before the region."""
 
 
 def region_of(subject: str) -> str:
-    """The region that a subject is about."""
+    """The region that a subject is about. It names a folder, and a bus takes names that lead out of it."""
     words = subject.split(".")
     place = 4 if len(words) > 2 and words[2] in _REGION_LAST else 3
-    return words[place] if len(words) > place else ELSEWHERE
+    try:
+        return token(words[place]) if len(words) > place else ELSEWHERE
+    except BadToken:
+        return ELSEWHERE
 
 
 def hour_of(unix_ns: int) -> str:
