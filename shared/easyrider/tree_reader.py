@@ -3,6 +3,7 @@
 Converted field by field and row by row, so that one fault does not hide the next.
 """
 
+import hashlib
 import json
 from typing import Any
 
@@ -48,6 +49,11 @@ def to_document(rules: Rules) -> dict[str, Any]:
 def dump(rules: Rules) -> bytes:
     """The document as JSON."""
     return json.dumps(to_document(rules), allow_nan=False, indent=1).encode()
+
+
+def digest(document: bytes) -> str:
+    """What tells two documents of one version apart; of what `dump` wrote of rules that were read."""
+    return hashlib.sha256(document).hexdigest()
 
 
 def _parsed(text: str, source: str) -> Any:

@@ -84,10 +84,12 @@ class AskDesk:
         if judged.faults:
             return f"{REFUSED}, version {judged.version} stays in force: " + "; ".join(judged.faults)
         if judged.silent:
-            return f"the store could not be read, version {judged.version} stays in force: {judged.silent}"
+            stays = f"version {judged.version} stays in force"
+            return f"the store could not be read or agreed with, {stays}: {judged.silent}"
         if judged.adopted:
             await self._looked_again()
-        return msgspec.json.encode({"version": judged.version, "adopted": judged.adopted})
+        told = {"version": judged.version, "adopted": judged.adopted, "sha256": judged.sha256}
+        return msgspec.json.encode(told)
 
     async def _free(self, ask: Ask) -> bytes | str:
         safety, now_s = self._coordinator.picture.safety, self._now_s()

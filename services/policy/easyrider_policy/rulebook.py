@@ -2,25 +2,26 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from easyrider import log
 from easyrider.errors import BadConfig, BadTree
-from easyrider.scopes import find, part_of
+from easyrider.scopes import find
 from easyrider.store_port import OlderRules, StorePort, StoreRefused, StoreSilent
 from easyrider.tree import MODES, Rules
-from easyrider.tree_reader import dump, read
+from easyrider.tree_reader import digest, dump
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.core import modes
-from easyrider_policy.core.checks import refuse
-from easyrider_policy.core.fleet import build
+from easyrider_policy.judging import checked, judged
 from easyrider_policy.picture import Picture
 
 _LOG = log.get("policy")
 ASK_EVERY_S = 2.0
+JUDGED_AGAIN = 3
+"""Times that newer rules are judged in one look, where boards are heard meanwhile; then they wait for the next."""
 Note = Callable[[dict[str, object]], None]
 Say = Callable[[str, dict[str, object]], Awaitable[None]]
 
@@ -38,8 +39,8 @@ def first_rules(
         raise BadConfig("settings", [f"state_dir cannot be written in: {fault}"]) from fault
     try:
         kept = folder.newest()
-        accepted = None if kept is None else _checked(kept[1], tree, f"version {kept[0]} of the state folder")
-        given = None if tree_file is None else _checked(tree_file.read_bytes(), tree, str(tree_file))
+        accepted = None if kept is None else checked(kept[1], tree, f"version {kept[0]} of the state folder")
+        given = None if tree_file is None else checked(tree_file.read_bytes(), tree, str(tree_file))
         rules = given if accepted is None else accepted
         if accepted is not None and given is not None:
             rules = _newer(accepted, given)
@@ -71,6 +72,7 @@ class Judgement:
     adopted: bool
     faults: tuple[str, ...]
     silent: str  # why the store said nothing; empty: it spoke
+    sha256: str  # of the document in force: two documents may have one version
 
 
 class Rulebook:
@@ -83,6 +85,10 @@ class Rulebook:
         self._note, self._say = note, say
         self._refused: tuple[int, bytes] | None = None
         self._faults: list[str] = []  # of the version that was refused
+        self._written: tuple[Rules, bytes] | None = None  # rules, and the document that they are
+        self._same: bytes | None = (
+            None  # what the store held at our version when it said the same in other words
+        )
         self._turn = asyncio.Lock()
 
     async def run(self) -> None:
@@ -95,8 +101,15 @@ class Rulebook:
         """Look at the store now, whatever was refused before, and say what came of it."""
         before, self._refused, self._faults = self._picture.rules.version, None, []
         silent = await self.once()
+        document = await self._document()
         version = self._picture.rules.version
-        return Judgement(version=version, adopted=version > before, faults=tuple(self._faults), silent=silent)
+        return Judgement(
+            version=version,
+            adopted=version > before,
+            faults=tuple(self._faults),
+            silent=silent,
+            sha256=digest(document),
+        )
 
     async def once(self) -> str:
         """The same as `_look`, one at a time."""
@@ -105,59 +118,117 @@ class Rulebook:
 
     async def _look(self) -> str:
         """Adopt newer rules of the store, or give it ours if it holds older ones or none; why it says nothing."""
-        ours = self._picture.rules
+        ours, document = self._picture.rules, await self._document()
         try:
             held = await self._store.load_rules(self._tree)
             if held is None or held[0] < ours.version:
-                await self._store.save_rules(self._tree, ours.version, dump(ours))
-                self._note({"what": "rules_seeded", "version": ours.version})
+                await self._store.save_rules(self._tree, ours.version, document)
+                self._note(
+                    {
+                        "what": "rules_seeded",
+                        "version": ours.version,
+                        "over": None if held is None else held[0],
+                    }
+                )
+                if held is not None:
+                    _LOG.warning(
+                        "the store held older rules, ours are written over them: what was saved there after it "
+                        "lost ours has to be made again",
+                        version=ours.version,
+                        over=held[0],
+                    )
                 return ""
+            if held[0] == ours.version:
+                return (
+                    ""
+                    if await self._says_the_same(held[1], ours, document)
+                    else await self._settle(ours, held[1])
+                )
         except OlderRules:
             return ""  # somebody was faster; the next round reads theirs
         except (StoreSilent, StoreRefused) as fault:
             log.bounded(_LOG, "rules", 30.0).warning("the store and our rules may differ", fault=str(fault))
             return str(fault)
-        if held[0] > ours.version and held != self._refused:
+        if held != self._refused:
             await self._adopt(*held)
         return ""
 
-    async def _adopt(self, version: int, document: bytes) -> None:
-        picture = self._picture
+    async def _document(self) -> bytes:
+        """The rules in force as they are written, made once for each; beside the loop, for they may be long."""
+        while self._written is None or self._written[0] is not self._picture.rules:
+            rules = self._picture.rules
+            self._written = (rules, await asyncio.to_thread(dump, rules))
+        return self._written[1]
+
+    async def _says_the_same(self, held: bytes, ours: Rules, document: bytes) -> bool:
+        if held in (document, self._same):
+            return True
         try:
-            rules = _checked(document, self._tree, f"version {version} of the store")
-            if rules.version != version:
-                raise BadTree("the store", [f"version {version} says of itself that it is {rules.version}"])
-            part = part_of(rules, picture.region)
-            refuse(part, build(part, picture.boards.values()), picture.region)
-        except BadTree as fault:
-            self._refused, self._faults = (version, document), fault.faults
-            self._note({"what": "rules_refused", "version": version, "faults": fault.faults})
-            _LOG.error(
-                "rules of the store are refused, those in force stay", version=version, faults=fault.faults
-            )
-            return
-        if not await _kept(self._folder, rules):
-            self._faults = ["the coordinator's disk does not take them; those in force stay"]
-            return
-        moves = _mode_moves(picture, rules)
-        before = picture.rules.version
+            same = await asyncio.to_thread(checked, held, self._tree, "the store") == ours
+        except BadTree:
+            same = False
+        self._same = held if same else None
+        return same
+
+    async def _settle(self, ours: Rules, theirs: bytes) -> str:
+        """The store holds another document at our version: a store that lost ours was edited on. Ours stay.
+
+        They go up by one, so that everybody comes to hold the same; who saved the others learns it when he asks.
+        Only a leader does so: a contender's rules may be those that were lost. Why it could not be done.
+        """
+        if self._picture.safety.lead.phase == "contending":
+            return ""
+        raised = replace(ours, version=ours.version + 1)
+        if not await _kept(self._folder, raised):
+            return f"it holds another version {ours.version}, and our disk does not take ours one up"
+        await self._store.save_rules(self._tree, raised.version, await asyncio.to_thread(dump, raised))
+        if self._picture.rules is ours:
+            self._picture.accept(raised)
+        told = {"version": ours.version, "kept_as": raised.version, "sha256_left": digest(theirs)}
+        self._note({"what": "rules_conflict", **told})
+        _LOG.error(
+            "the store held another document at the version in force; ours stay, one version up: what was "
+            "saved there is not in force and has to be made again",
+            **told,
+        )
+        return ""
+
+    async def _adopt(self, version: int, document: bytes) -> None:
+        """Judged and kept beside the loop, put in force on it if it was judged against what is still so."""
+        picture = self._picture
+        for _ in range(JUDGED_AGAIN):
+            if picture.rules.version >= version:
+                return
+            ours, boards = picture.rules, [*picture.boards.values()]
+            try:
+                rules = await asyncio.to_thread(judged, document, version, self._tree, picture.region, boards)
+            except BadTree as fault:
+                self._refused, self._faults = (version, document), fault.faults
+                self._note({"what": "rules_refused", "version": version, "faults": fault.faults})
+                _LOG.error(
+                    "rules of the store are refused, those in force stay",
+                    version=version,
+                    faults=fault.faults,
+                )
+                return
+            if boards != [*picture.boards.values()]:
+                continue
+            if not await _kept(self._folder, rules):
+                self._faults = ["the coordinator's disk does not take them; those in force stay"]
+                return
+            if picture.rules is ours:
+                await self._put_in_force(rules)
+                return
+
+    async def _put_in_force(self, rules: Rules) -> None:
+        picture = self._picture
+        moves, before = _mode_moves(picture, rules), picture.rules.version
         picture.accept(rules)
-        self._note({"what": "rules_adopted", "version": version, "before": before})
-        _LOG.warning("newer rules are in force", version=version, before=before)
+        self._note({"what": "rules_adopted", "version": rules.version, "before": before})
+        _LOG.warning("newer rules are in force", version=rules.version, before=before)
         for (was, now), gpus in moves.items():
-            await self._say("mode_change", {"version": version, "from": was, "to": now, "gpus": gpus})
-
-
-def _checked(document: bytes, tree: str, source: str) -> Rules:
-    try:
-        text = document.decode()
-    except UnicodeDecodeError as fault:
-        raise BadTree(source, [f"byte {fault.start} is not UTF-8"]) from fault
-    rules = read(text, source)
-    if rules.id != tree:
-        raise BadTree(source, [f"tree id is {rules.id!r}, the setting `tree` is {tree!r}"])
-    refuse(rules)
-    return rules
+            told = {"version": rules.version, "from": was, "to": now, "gpus": gpus}
+            await self._say("mode_change", told)
 
 
 def check_scope(rules: Rules, scope: str, parent: str | None) -> None:
@@ -186,7 +257,9 @@ def _newer(accepted: Rules, given: Rules) -> Rules:
 async def _offered(store: StorePort, tree: str, above: int) -> Rules | None:
     try:
         held = await store.load_rules(tree)
-        return None if held is None or held[0] <= above else _checked(held[1], tree, f"version {held[0]}")
+        if held is None or held[0] <= above:
+            return None
+        return await asyncio.to_thread(checked, held[1], tree, f"version {held[0]}")
     except (StoreSilent, StoreRefused, BadTree) as fault:
         log.bounded(_LOG, "rules", 30.0).warning("no rules yet", fault=str(fault))
         return None
@@ -194,7 +267,7 @@ async def _offered(store: StorePort, tree: str, above: int) -> Rules | None:
 
 async def _kept(folder: RulesFolder, rules: Rules) -> bool:
     try:
-        await asyncio.to_thread(folder.keep, rules.version, dump(rules))
+        await asyncio.to_thread(lambda: folder.keep(rules.version, dump(rules)))
     except OSError as fault:
         log.bounded(_LOG, "keep", 30.0).error("newer rules cannot be kept and wait", fault=str(fault))
         return False

@@ -14,7 +14,7 @@ from wired_site import Wired, rules
 
 from easyrider.messages import Answer, Ask
 from easyrider.tree import HoldRule, LoadTarget
-from easyrider.tree_reader import dump
+from easyrider.tree_reader import digest, dump
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.asks import AskDesk
 from easyrider_policy.rulebook import Rulebook
@@ -141,13 +141,29 @@ async def test_rules_are_looked_for_when_asked_and_faults_are_named(led: Wired, 
     await led.store.save_rules(TREE, 3, dump(rules(3, pdu_w=900.0)))
     refused = await asker.says("rules")
 
+    held = digest(dump(rules(2, pdu_w=2300.0)))
     assert judged is not None
-    assert (judged.version, json.loads(judged.body)) == (2, {"version": 2, "adopted": True})
-    assert again == {"version": 2, "adopted": False}
+    assert (judged.version, json.loads(judged.body)) == (2, {"version": 2, "adopted": True, "sha256": held})
+    assert again == {"version": 2, "adopted": False, "sha256": held}
     assert refused is not None
     assert (refused.ok, refused.version, refused.body) == (False, 2, b"")
     assert "pdu" in refused.reason
     assert "version 2 stays in force" in refused.reason
+
+
+async def test_of_two_documents_with_one_version_the_answer_tells_which_is_in_force(
+    led: Wired, asker: Asker
+) -> None:
+    led.picture.accept(rules(2, pdu_w=2300.0))
+    await led.seconds(1)
+    saved = dump(replace(rules(2), holds=(HoldRule(id="red"),)))
+    await led.store.save_rules(TREE, 2, saved)
+
+    told = await asker.body("rules")
+
+    assert led.picture.rules == rules(3, pdu_w=2300.0)
+    assert told["version"] == 3
+    assert told["sha256"] == digest(dump(rules(3, pdu_w=2300.0))) != digest(saved)
 
 
 async def test_a_store_that_does_not_answer_is_told(led: Wired, asker: Asker) -> None:
