@@ -28,6 +28,8 @@ _FIELDS = (
 )
 _ENTRY = "8xQ8xIIQ"  # of a field's 40 bytes: time stamp, type, return code, value
 _USUAL = "8xQ8xQQ8xQ8xQQ24xQQ"  # the same, with type and return code as one number; a limit needs no stamp
+_SLOW = struct.Struct("=II4xII4xQ16xQ")
+"""Answers of the slow group side by side: temperature, utilisation, two clocks, reasons, memory in use."""
 _UINT, _ULONGLONG = 1, 3
 """NVML's types; read as one number with a return code of 0 after it."""
 _FIRST_UINT_MARKER, _FIRST_ULONGLONG_MARKER = 0x7FFFFFF0, 0x7FFFFFFFFFFFFFF0
@@ -88,16 +90,22 @@ class BoardReader:
         self._power = _Call("nvmlDeviceGetPowerUsage", ctypes.c_uint(), handle)
         self._energy = _Call("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong(), handle)
         self._limit = _Call("nvmlDeviceGetEnforcedPowerLimit", ctypes.c_uint(), handle)
-        self._temperature = _Call("nvmlDeviceGetTemperature", ctypes.c_uint(), handle, 0)
-        self._utilisation = _Call("nvmlDeviceGetUtilizationRates", pynvml.c_nvmlUtilization_t(), handle)
-        sm, memory = pynvml.NVML_CLOCK_SM, pynvml.NVML_CLOCK_MEM
-        self._sm_clock = _Call("nvmlDeviceGetClockInfo", ctypes.c_uint(), handle, sm)
-        self._mem_clock = _Call("nvmlDeviceGetClockInfo", ctypes.c_uint(), handle, memory)
-        self._reasons = _Call("nvmlDeviceGetCurrentClocksEventReasons", ctypes.c_ulonglong(), handle)
+        slow = bytearray(_SLOW.size)
+        self._slow_values = partial(_SLOW.unpack_from, slow)
+        temperature, utilisation = (
+            ctypes.c_uint.from_buffer(slow),
+            pynvml.c_nvmlUtilization_t.from_buffer(slow, 4),
+        )
+        sm_mhz, mem_mhz = ctypes.c_uint.from_buffer(slow, 12), ctypes.c_uint.from_buffer(slow, 16)
+        bits, memory = ctypes.c_ulonglong.from_buffer(slow, 24), pynvml.c_nvmlMemory_t.from_buffer(slow, 32)
+        self._temperature = _Call("nvmlDeviceGetTemperature", temperature, handle, 0)
+        self._utilisation = _Call("nvmlDeviceGetUtilizationRates", utilisation, handle)
+        self._sm_clock = _Call("nvmlDeviceGetClockInfo", sm_mhz, handle, pynvml.NVML_CLOCK_SM)
+        self._mem_clock = _Call("nvmlDeviceGetClockInfo", mem_mhz, handle, pynvml.NVML_CLOCK_MEM)
+        self._reasons = _Call("nvmlDeviceGetCurrentClocksEventReasons", bits, handle)
         if not self._reasons.is_there:
-            old = "nvmlDeviceGetCurrentClocksThrottleReasons"
-            self._reasons = _Call(old, ctypes.c_ulonglong(), handle)
-        self._memory = _Call("nvmlDeviceGetMemoryInfo", pynvml.c_nvmlMemory_t(), handle)
+            self._reasons = _Call("nvmlDeviceGetCurrentClocksThrottleReasons", bits, handle)
+        self._memory = _Call("nvmlDeviceGetMemoryInfo", memory, handle)
 
     def probe(self) -> Abilities:
         """The board's abilities, asked anew; the readings use them from now on.
@@ -199,27 +207,15 @@ class BoardReader:
         code = max(codes)
         if code:
             return SlowReading(mono_ns, 0, 0, 0, 0, 0, 0, quality.MISSING, code)
-        values = (
-            self._temperature.result.value,
-            self._utilisation.result.gpu,
-            self._sm_clock.result.value,
-            self._mem_clock.result.value,
-        )
-        ok = quality.BLANK if any(is_blank(value, "uint") for value in values) else quality.VALID
-        if ok != quality.VALID:
-            return SlowReading(mono_ns, 0, 0, 0, 0, 0, 0, ok, 0)
-        temperature_c = ctypes.c_int(values[0]).value  # the binding's unsigned, the sensor's signed
-        memory_mb = int(self._memory.result.used) >> 20
-        return SlowReading(
-            mono_ns,
-            temperature_c,
-            values[1],
-            values[2],
-            values[3],
-            self._reasons.result.value,
-            memory_mb,
-            ok,
-            0,
+        temperature_c, util_pct, sm_mhz, mem_mhz, reasons, used_bytes = self._slow_values()
+        highest = max(temperature_c, util_pct, sm_mhz, mem_mhz)
+        if highest >= _FIRST_UINT_MARKER:  # a marker, or a temperature below zero
+            if any(is_blank(value, "uint") for value in (temperature_c, util_pct, sm_mhz, mem_mhz)):
+                return SlowReading(mono_ns, 0, 0, 0, 0, 0, 0, quality.BLANK, 0)
+            temperature_c = ctypes.c_int(temperature_c).value  # the binding's unsigned, the sensor's signed
+        return _NEW(
+            SlowReading,
+            (mono_ns, temperature_c, util_pct, sm_mhz, mem_mhz, reasons, used_bytes >> 20, quality.VALID, 0),
         )
 
     @staticmethod
