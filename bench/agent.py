@@ -24,6 +24,8 @@ CALL_NS = 20_000
 SAMPLING_HZ = 10
 SETTLE_S = 5
 SLOW_CALLS = 6
+_CPU_OF_PROCESS = 2
+"""With a process number above it this names the clock of that process: clock_getcpuclockid(3)."""
 
 
 def main() -> int:
@@ -126,9 +128,8 @@ def agent(folder: Path, nats_url: str, environment: dict[str, str]) -> Iterator[
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds of every thread of a process, to the nanosecond that the scheduler counts."""
-    tasks = Path(f"/proc/{pid}/task")
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()) / 1e9
+    """CPU seconds of a process by its own clock, to the nanosecond, threads that have ended included."""
+    return time.clock_gettime(~pid << 3 | _CPU_OF_PROCESS)
 
 
 def resident_mb(pid: int) -> float:
