@@ -6,7 +6,8 @@ from typing import Any
 
 from easyrider.messages import Answer, Ask
 from easyrider.messages.asks import REFUSED
-from easyrider.tree_reader import read_document
+from easyrider.tree import Rules
+from easyrider.tree_reader import digest, dump, read_document
 
 TREE, REGION = "site", "r1"
 DOCUMENT: dict[str, Any] = {
@@ -93,6 +94,7 @@ class Leader:
         self.store = store
         self.refuses = ""
         self.version = 0
+        self.keeps: Rules | None = None  # what it puts in the store's place, once
         self.asked: list[Ask] = []
 
     async def answer(self, ask: Ask) -> Answer:
@@ -104,9 +106,12 @@ class Leader:
                 return self._say(
                     ask, ok=False, reason=f"{REFUSED}, version {self.version} stays: {self.refuses}"
                 )
+            if self.keeps is not None:
+                found, self.keeps = (self.keeps.version, dump(self.keeps)), None
+                await self.store.save_rules(TREE, *found)
             if found is not None:
-                read_document(json.loads(found[1]), "the store")
                 self.version = found[0]
+                body = {"sha256": digest(dump(read_document(json.loads(found[1]), "the store")))}
         elif ask.what == "free":
             if ask.name == "n2":
                 return self._say(ask, ok=False, reason="n2 is here and speaks: nothing is booked for it.")

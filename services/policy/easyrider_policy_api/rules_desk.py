@@ -2,29 +2,23 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from easyrider.admin_store import AdminStorePort, RulesMoved
 from easyrider.errors import BadTree
-from easyrider.messages.asks import REFUSED
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.tree import Rules
-from easyrider.tree_reader import dump, read_document, to_document
+from easyrider.tree_reader import dump, to_document
 from easyrider.tree_reader import read as read_text
-from easyrider_policy.core.checks import faults
 from easyrider_policy_api.auditor import Auditor
 from easyrider_policy_api.change import Change
 from easyrider_policy_api.coordinator_link import CoordinatorLink
+from easyrider_policy_api.core.adoption import TURNS, Edit, Overtaken, judged, whole, within
 from easyrider_policy_api.core.changes import difference
 from easyrider_policy_api.core.edits import AlreadyThere, NotThere
 from easyrider_policy_api.core.releasing import Unclear
 from easyrider_policy_api.problems import FieldFault, Problem, not_valid, store_silent
-
-Edit = Callable[[Rules], Rules]
-TURNS = 5
-"""Tries of an edit that names no version, while others edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +51,21 @@ class RulesDesk:
     async def edit(self, change: Change, edit: Edit, expected: int | None) -> Edited:
         """Save what `edit` makes of the newest rules, one version up. `expected`: of the client's If-Match.
 
-        Without it, an edit that loses to another is tried again on what that one saved.
+        Without it, an edit that loses to another is tried again on what that one saved; so is one that was saved
+        and overtaken by another document before it was in force.
         """
+        overtaken = False
         for turn in range(TURNS):
             before = await self.held()
+            if overtaken and within(edit, before):
+                return await self._standing(change, before)
             if expected is not None and before.version != expected:
                 raise stale(before.version, expected)
             try:
                 return await self._save(change, before, edited(edit, before))
-            except RulesMoved as fault:
-                if expected is not None or turn == TURNS - 1:
+            except (RulesMoved, Overtaken) as fault:
+                overtaken = isinstance(fault, Overtaken)
+                if (expected is not None and not overtaken) or turn == TURNS - 1:
                     raise stale(fault.held, before.version) from fault
         raise AssertionError("not reached")
 
@@ -77,19 +76,15 @@ class RulesDesk:
             raise stale(held.version, None)
         try:
             return await self._save(change, None, rules)
-        except RulesMoved as fault:
+        except (RulesMoved, Overtaken) as fault:
             raise stale(fault.held, None) from fault
 
     async def checked(self, rules: Rules) -> Rules:
         """The same rules, if they can be kept. Raises `Problem` 422 with every fault."""
         try:
-            whole = await asyncio.to_thread(read_document, to_document(rules), "the edit")
-            found = await asyncio.to_thread(faults, whole)
+            return await asyncio.to_thread(whole, rules)
         except BadTree as fault:
             raise unkeepable(fault.faults) from fault
-        if found:
-            raise unkeepable(found)
-        return whole
 
     async def _save(self, change: Change, before: Rules | None, after: Rules) -> Edited:
         version = 1 if before is None else before.version + 1
@@ -117,10 +112,13 @@ class RulesDesk:
             answer = await self._link.ask("rules", change.caller.name if change.caller else "")
         except Problem as fault:
             return Edited(rules, "pending", fault.detail)
-        if answer.ok and answer.version >= rules.version:
+        verdict, why = await asyncio.to_thread(judged, answer, rules)
+        if verdict == "adopted":
             return Edited(rules, "adopted")
-        if answer.ok or before is None or not answer.reason.startswith(REFUSED):
-            return Edited(rules, "pending", answer.reason or f"version {answer.version} is in force")
+        if verdict == "overtaken":
+            raise Overtaken(answer.version, rules.version, why)
+        if verdict == "pending" or before is None:
+            return Edited(rules, "pending", why)
         back = dataclasses.replace(before, version=rules.version + 1)
         try:
             await self._store.replace_rules(self._tree, rules.version, back.version, dump(back))
@@ -133,6 +131,16 @@ class RulesDesk:
             f"The coordinator {answer.reason}. The rules before stand again, as version {back.version}.",
             fields=[FieldFault("rules", answer.reason)],
         )
+
+    async def _standing(self, change: Change, rules: Rules) -> Edited:
+        """The edit is in these rules, which somebody else saved; whether they are in force."""
+        change.version = rules.version
+        try:
+            answer = await self._link.ask("rules", change.caller.name if change.caller else "")
+        except Problem as fault:
+            return Edited(rules, "pending", fault.detail)
+        verdict, why = await asyncio.to_thread(judged, answer, rules)
+        return Edited(rules, "adopted" if verdict == "adopted" else "pending", why)
 
     async def _held(self) -> Rules | None:
         try:
