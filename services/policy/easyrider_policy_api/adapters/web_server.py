@@ -82,7 +82,7 @@ async def serving(
     )
     server.config.load()
     if server.config.ssl is not None and certificate is not None and key is not None:
-        server.config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
+        server.config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
         spawn("certificate", _renewed(server.config.ssl, certificate, key))
     task = spawn("web server", server.serve(sockets=[door]))
     try:
