@@ -4,19 +4,19 @@ import asyncio
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from easyrider import log, store_acl
-from easyrider.admin_store import AdminStore, RulesMoved
+from easyrider.admin_store import AdminStore, AdminStorePort, RulesMoved
 from easyrider.bus import Bus, BusDown
-from easyrider.bus_port import BusRefused
+from easyrider.bus_port import BusPort, BusRefused
 from easyrider.bus_port import NoAnswer as Unanswered
 from easyrider.errors import BadTree
 from easyrider.messages import Answer, Ask
-from easyrider.messages.asks import REFUSED, Question
+from easyrider.messages.asks import Question
 from easyrider.moments import rfc_3339
 from easyrider.nats_config import seed_file
 from easyrider.store_port import StoreRefused, StoreSilent
@@ -24,22 +24,29 @@ from easyrider.tree import HoldRule, Rules
 from easyrider.tree_reader import dump, read
 from easyrider_cli import address
 from easyrider_cli.doors import Done, NoAnswer, Refused, Scope
+from easyrider_cli.local_audit import LocalAudit
 from easyrider_cli.rundir import RunFolder
 from easyrider_policy_api.core import edits, releasing
+from easyrider_policy_api.core.adoption import TURNS, Edit, Overtaken, judged, whole, within
 
 USER = "api"
 _CONNECT_S, _ANSWER_S = 5.0, 2.0
-_TURNS = 5
-"""Tries of an edit while others edit too."""
 
 
 class LocalDoor:
     """One stack, its connections open. Made by `opened`."""
 
     def __init__(
-        self, runner: asyncio.Runner, bus: Bus, store: AdminStore, place: address.Address, who: str
+        self,
+        runner: asyncio.Runner,
+        bus: BusPort,
+        store: AdminStorePort,
+        place: address.Address,
+        who: str,
+        audit: LocalAudit,
     ) -> None:
         self._runner, self._bus, self._store, self._place, self._who = runner, bus, store, place, who
+        self._audit = audit
 
     def rules(self) -> Rules:
         """See `Door`."""
@@ -55,52 +62,80 @@ class LocalDoor:
 
     def hold(self, hold: HoldRule) -> Done:
         """See `Door`."""
-        return self._edited(lambda rules: edits.with_hold(rules, hold))
+        return self._edited(lambda rules: edits.with_hold(rules, hold), f"hold {hold.id}")
 
     def clear(self, hold_id: str) -> Done:
         """See `Door`."""
-        return self._edited(lambda rules: edits.without_hold(rules, hold_id))
+        return self._edited(lambda rules: edits.without_hold(rules, hold_id), f"clear {hold_id}")
 
     def release(self, scope: Scope, reason: str) -> Done:
         """See `Door`."""
         since = rfc_3339(time.time())
-        return self._edited(lambda rules: releasing.released(rules, scope, reason, since))
+        return self._edited(
+            lambda rules: releasing.released(rules, scope, reason, since), f"release {edits.told(scope)}"
+        )
 
-    def _edited(self, edit: Callable[[Rules], Rules]) -> Done:
+    def _edited(self, edit: Edit, act: str = "edit") -> Done:
         try:
-            return self._runner.run(self._edit(edit))
-        except (edits.NotThere, edits.AlreadyThere, releasing.Unclear, BadTree) as fault:
+            return self._runner.run(self._edit(edit, act))
+        except BadTree as fault:
+            raise Refused("; ".join(fault.faults)) from fault
+        except (edits.NotThere, edits.AlreadyThere, releasing.Unclear) as fault:
             raise Refused(str(fault)) from fault
 
-    async def _edit(self, edit: Callable[[Rules], Rules]) -> Done:
-        for turn in range(_TURNS):
+    async def _edit(self, edit: Edit, act: str) -> Done:
+        overtaken = False
+        for _ in range(TURNS):
             before = await self._rules()
-            after = dataclasses.replace(edit(before), version=before.version + 1)
-            document = dump(after)
-            read(document.decode(), "the edit")  # with every fault, before anybody has to refuse it
+            if overtaken and within(edit, before):
+                return await self._standing(before)
+            after = whole(dataclasses.replace(edit(before), version=before.version + 1))
+            self._audit.intend(act, before, after)
             try:
-                await self._replace(before.version, after.version, document)
-            except RulesMoved:
-                if turn == _TURNS - 1:
-                    raise
+                done = await self._saved(before, after)
+            except (RulesMoved, Overtaken) as fault:
+                self._audit.finish("refused", why=str(fault))
+                overtaken = isinstance(fault, Overtaken)
                 continue
-            return await self._put_before(before, after)
-        raise AssertionError("not reached")
+            except Refused as fault:
+                self._audit.finish("refused", why=fault.why)
+                raise
+            except NoAnswer as fault:
+                self._audit.finish("unknown", why=str(fault))
+                raise
+            self._audit.finish("done", done.version, done.why)
+            return done
+        raise Refused(f"others edited the rules {TURNS} times meanwhile; try again")
 
-    async def _put_before(self, before: Rules, after: Rules) -> Done:
-        """Ask the leader to look; what it refuses is taken back."""
+    async def _saved(self, before: Rules, after: Rules) -> Done:
+        """Save it and ask the leader to look; what it refuses is taken back. Raises `RulesMoved`, `Overtaken`."""
+        await self._replace(before.version, after)
         try:
             answer = await self._ask("rules")
         except NoAnswer as fault:
             return Done(version=after.version, in_force=False, why=fault.why)
-        if answer.ok and answer.version >= after.version:
-            return Done(version=answer.version, in_force=True)
-        if not answer.reason.startswith(REFUSED):
-            why = answer.reason or f"version {answer.version} is in force"
+        verdict, why = judged(answer, after)
+        if verdict == "adopted":
+            return Done(version=after.version, in_force=True)
+        if verdict == "overtaken":
+            raise Overtaken(answer.version, after.version, why)
+        if verdict == "pending":
             return Done(version=after.version, in_force=False, why=why)
         back = dataclasses.replace(before, version=after.version + 1)
-        await self._replace(after.version, back.version, dump(back))
-        raise Refused(f"{answer.reason}; the rules before stand again, as version {back.version}")
+        try:
+            await self._replace(after.version, back)
+        except (RulesMoved, NoAnswer) as fault:
+            left = f"{why}; and it could not be taken back: {fault}"
+            return Done(version=after.version, in_force=False, why=left)
+        raise Refused(f"{why}; the rules before stand again, as version {back.version}")
+
+    async def _standing(self, rules: Rules) -> Done:
+        """The edit is in these rules, which somebody else saved; whether they are in force."""
+        try:
+            verdict, why = judged(await self._ask("rules"), rules)
+        except NoAnswer as fault:
+            verdict, why = "pending", fault.why
+        return Done(version=rules.version, in_force=verdict == "adopted", why=why)
 
     async def _rules(self) -> Rules:
         try:
@@ -111,10 +146,12 @@ class LocalDoor:
             raise Refused("the store holds no rules yet; is a coordinator up?")
         return dataclasses.replace(read(held[1].decode(), "the rules of the store"), version=held[0])
 
-    async def _replace(self, held: int, version: int, document: bytes) -> None:
+    async def _replace(self, held: int, rules: Rules) -> None:
         try:
-            await self._store.replace_rules(self._place.tree, held, version, document)
-        except StoreSilent as fault:
+            await self._store.replace_rules(self._place.tree, held, rules.version, dump(rules))
+        except RulesMoved:
+            raise
+        except (StoreSilent, StoreRefused) as fault:
             raise NoAnswer("the store", str(fault)) from fault
 
     async def _ask(self, what: Question) -> Answer:
@@ -151,6 +188,8 @@ def opened(run: Path, who: str) -> Iterator[LocalDoor]:
         except (BusDown, BusRefused) as fault:
             raise NoAnswer("the bus", fault.why) from fault
         try:
-            yield LocalDoor(runner, bus, store, place, who)
+            yield LocalDoor(
+                runner, bus, store, place, who, LocalAudit(RunFolder(run).state("local-door"), who)
+            )
         finally:
             runner.run(stack.aclose())
