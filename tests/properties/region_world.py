@@ -45,6 +45,7 @@ class RegionWorld:
         self.leads: ParentProcess | None = None
         self.lease_ends_s = 0.0
         self.cut: dict[str, float] = {}
+        self.full: set[str] = set()  # regions whose disk takes nothing
         self._queue: list[tuple[float, int, str, str, Demand | Budget]] = []
         self._count = 0
         self.wanted: dict[str, tuple[float, float]] = {}
@@ -98,7 +99,9 @@ class RegionWorld:
                 region = next(r for r in self.regions if r.id == name)
                 for leader in (region.leader, *region.former):
                     if not leader.frozen:
-                        leader.hear(message, self.now_s, disk_full=self.random.random() < 0.05 * self.rough)
+                        full = self.random.random() < 0.05 * self.rough or name in self.full
+                        replaced = name not in self.full and self.random.random() < 0.5
+                        leader.hear(message, self.now_s, disk_full=full, replaced=replaced)
 
     def _parent(self) -> ParentProcess:
         borrowers = [
@@ -183,10 +186,10 @@ class RegionWorld:
             if chance() < 0.004 * self.rough:
                 region.leader.frozen = True
             if region.leader.frozen and chance() < 0.05:
-                region.replace_leader(new_host=chance() < 0.5)
+                region.replace_leader(self._host(region))
             elif chance() < 0.003 * self.rough:
                 region.former, frozen = [], region.leader
-                region.replace_leader(new_host=chance() < 0.5)
+                region.replace_leader(self._host(region))
                 region.former.remove(frozen)  # killed
             for former in region.former:
                 former.frozen = former.frozen and chance() > 0.02
@@ -197,6 +200,16 @@ class RegionWorld:
                     self.leads = None
             elif chance() < 0.002 * self.rough:
                 self.parents[place] = self._parent()  # killed, and started again from nothing
+
+    def _host(self, region: SimulatedRegion) -> str:
+        """Where the next leader runs: where the last one did, on a host of before with its old disk, or on a new."""
+        way = self.random.random()
+        if way < 0.4:
+            return region.leader.host
+        if way < 0.7:
+            return f"host-{self.random.randrange(region.hosts)}"
+        region.hosts += 1
+        return f"host-{region.hosts - 1}"
 
     def _whole_second(self) -> bool:
         return abs(self.now_s - round(self.now_s)) < STEP_S / 2

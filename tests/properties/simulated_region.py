@@ -30,17 +30,18 @@ class Group:
 class RegionLeader:
     """One process that leads a region: it obeys its lease, lowers first, and counts what it cannot see."""
 
-    def __init__(self, region: "SimulatedRegion", epoch: int, boot_id: str, kept: Tenure | None) -> None:
-        self.region, self.epoch = region, epoch
+    def __init__(self, region: "SimulatedRegion", epoch: int, host: str, kept: Tenure | None) -> None:
+        self.region, self.epoch, self.host = region, epoch, host
         self.seq = 0
         self.frozen = False
         self.lease = Lease(
-            boot_id,
+            host,
             guaranteed_w=region.guaranteed_w,
             reaction_s=REACTION_S,
             longest_s=region.lease_s,
             kept=kept,
         )
+        self.lease.led_by(epoch)
         self.known_w = [region.most_w / GROUPS] * GROUPS
         self.acked = [False] * GROUPS
 
@@ -63,7 +64,6 @@ class RegionLeader:
     def demand(self, now_s: float) -> Demand:
         boot_ns = round(now_s * 1e9)
         self.seq += 1
-        envelope = self.lease.envelope(boot_ns)
         counted_w = sum(self.known_w)
         floor_w = sum(
             group.fallback_w if group.reached else known_w
@@ -83,20 +83,23 @@ class RegionLeader:
             mono_ns=0,
             epoch=self.epoch,
             seq=self.seq,
-            highest_epoch=self.lease.fence[0],
-            highest_seq=self.lease.fence[1],
-            granted_w=envelope.granted_w,
+            highest_epoch=self.lease.named[0],
+            highest_seq=self.lease.named[1],
+            granted_w=self.lease.provable_w(boot_ns),
             counted_w=counted_w,
         )
 
-    def hear(self, budget: Budget, now_s: float, *, disk_full: bool = False) -> None:
+    def hear(self, budget: Budget, now_s: float, *, disk_full: bool = False, replaced: bool = False) -> None:
+        """`replaced`: the full disk holds the new record all the same, and did not say so."""
         boot_ns = round(now_s * 1e9)
         if self.lease.refusal(budget, boot_ns) is None:
             tenure = self.lease.as_taken(budget, boot_ns)
             if disk_full:
                 self.lease.take_unkept(tenure)
+                if replaced:
+                    self.region.disks[self.host] = tenure
             else:
-                self.region.disk = tenure
+                self.region.disks[self.host] = tenure
                 self.lease.take(tenure)
 
 
@@ -107,8 +110,8 @@ class SimulatedRegion:
         self.id, self.guaranteed_w, self.most_w, self.lease_s = name, guaranteed_w, most_w, lease_s
         share_w, most_group_w = guaranteed_w / GROUPS, most_w / GROUPS
         self.groups = [Group(share_w, share_w, most_group_w) for _ in range(GROUPS)]
-        self.disk: Tenure | None = None
-        self.epoch, self.host = 1, 0
+        self.disks: dict[str, Tenure] = {}  # by host
+        self.epoch, self.hosts = 1, 1
         self.leader = RegionLeader(self, 1, "host-0", None)
         self.leader.known_w = [share_w] * GROUPS
         self.former: list[RegionLeader] = []
@@ -121,9 +124,8 @@ class SimulatedRegion:
             if now_s - group.granted_s > LEASES.dead_man_s:
                 group.enforced_w = min(group.enforced_w, group.fallback_w)
 
-    def replace_leader(self, *, new_host: bool) -> None:
+    def replace_leader(self, host: str) -> None:
+        """Another process leads, on a host that has the disk it had."""
         self.epoch += 1
-        self.host += new_host
-        kept = None if new_host else self.disk
         self.former.append(self.leader)
-        self.leader = RegionLeader(self, self.epoch, f"host-{self.host}", kept)
+        self.leader = RegionLeader(self, self.epoch, host, self.disks.get(host))

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from region_world import LEASE_S, RegionWorld
 from simulated_region import LEASES
@@ -24,6 +24,7 @@ ROUGH_SEEDS = range(40)
     spare=st.floats(0.05, 3.0),
     lease_s=st.sampled_from([5.0, 10.0, 30.0]),
 )
+@example(seed=31814, regions=3, rough=1.0, spare=0.125, lease_s=5.0)
 def test_no_interleaving_lets_regions_draw_more_than_their_parent_has(seed, regions, rough, spare, lease_s):
     world = RegionWorld(seed, regions, rough, spare, lease_s)
 
@@ -32,26 +33,63 @@ def test_no_interleaving_lets_regions_draw_more_than_their_parent_has(seed, regi
     assert highest_w <= world.limit_w + 1e-6
 
 
-def out_of_reach() -> RegionWorld:
-    """A region with all the spare watts, cut off from its parent, whose coordinator then loses its boards too."""
-    world = RegionWorld(5, 2, 0.0, 1.0)
+def lent_to_the_first(lease_s: float = LEASE_S) -> tuple[RegionWorld, float]:
+    """A calm world in which the first of two regions has all the spare watts, and how many those are."""
+    world = RegionWorld(5, 2, 0.0, 1.0, lease_s)
     world._want = lambda: None
     spare_w = world.limit_w - 220.0
     world.wanted = {"r0": (100.0 + spare_w, 100.0 + spare_w), "r1": (120.0, 120.0)}
     world.run(12.0)
-    world.cut["r0"] = world.now_s + 1000.0
+    return world, spare_w
+
+
+def lend_to_the_second(world: RegionWorld, spare_w: float) -> None:
     world.wanted = {"r0": (100.0, 100.0), "r1": (120.0 + spare_w, 120.0 + spare_w)}
+
+
+def out_of_reach() -> RegionWorld:
+    """A region with all the spare watts, cut off from its parent, whose coordinator then loses its boards too."""
+    world, spare_w = lent_to_the_first()
+    world.cut["r0"] = world.now_s + 1000.0
+    lend_to_the_second(world, spare_w)
     world.run(LEASE_S - 4.0)
     for group in world.regions[0].groups:
         group.reached = False
     return world
 
 
+def led_from_another_host_and_back() -> RegionWorld:
+    """A region whose watts were lent on while it was led elsewhere, and whose first host leads it again."""
+    world, spare_w = lent_to_the_first(30.0)
+    world.regions[0].leader.frozen = True  # it does not hear what is lent on
+    world.regions[0].replace_leader("host-1")
+    lend_to_the_second(world, spare_w)
+    world.run(8.0)
+    world.cut["r0"] = world.now_s + 1000.0
+    world.regions[0].replace_leader("host-0")
+    return world
+
+
+def started_again_on_a_full_disk() -> RegionWorld:
+    """A region that gave its watts back, could not write that down, and starts again."""
+    world, spare_w = lent_to_the_first(30.0)
+    world.full.add("r0")
+    lend_to_the_second(world, spare_w)
+    world.run(8.0)
+    world.cut["r0"] = world.now_s + 1000.0
+    world.regions[0].replace_leader("host-0")
+    return world
+
+
+STORIES = (out_of_reach, led_from_another_host_and_back, started_again_on_a_full_disk)
+
+
 def broke() -> bool:
-    """Whether the limit is exceeded: in a region out of reach in and out, or for some seed of a fixed set."""
-    world = out_of_reach()
-    if world.run(40.0) > world.limit_w + 1e-6:
-        return True
+    """Whether the limit is exceeded: in one of these stories, or for some seed of a fixed set."""
+    for story in STORIES:
+        world = story()
+        if world.run(40.0) > world.limit_w + 1e-6:
+            return True
     for seed in ROUGH_SEEDS:
         world = RegionWorld(seed, 3, 1.0, 0.8, lease_s=(10.0, 30.0)[seed % 2])
         if world.run(150.0) > world.limit_w + 1e-6:
@@ -88,6 +126,15 @@ def keeps_its_grant_when_the_lease_has_ended(monkeypatch):
     monkeypatch.setattr(Lease, "envelope", lasting)
 
 
+def keeps_its_lease_when_another_has_led(monkeypatch):
+    monkeypatch.setattr(Lease, "led_by", lambda self, epoch: None)
+
+
+def names_a_budget_that_is_not_on_the_disk(monkeypatch):
+    monkeypatch.setattr(Lease, "named", Lease.fence)
+    monkeypatch.setattr(Lease, "provable_w", lambda self, boot_ns: self.envelope(boot_ns).granted_w)
+
+
 @pytest.mark.parametrize(
     "without",
     [
@@ -95,6 +142,8 @@ def keeps_its_grant_when_the_lease_has_ended(monkeypatch):
         counts_the_newest_budget_alone,
         trusts_a_region_it_never_heard,
         keeps_its_grant_when_the_lease_has_ended,
+        keeps_its_lease_when_another_has_led,
+        names_a_budget_that_is_not_on_the_disk,
     ],
     ids=lambda rule: rule.__name__,
 )

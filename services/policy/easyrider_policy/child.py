@@ -76,6 +76,7 @@ class Child:
         self.lease.guaranteed_w = region.guaranteed_w or 0.0
         self.lease.reaction_s = levels * (2 * leases.control_period_s + leases.actuation_s)
         self.lease.longest_s = rules.region_lease_s
+        self._lead()
         now = picture.envelope = self.lease.envelope(self._clocks.boot_ns())
         _GRANTED_W.labels(region.id).set(now.hard_w)
         _LEFT_S.labels(region.id).set(now.left_s if now.granted_w is not None else 0.0)
@@ -90,6 +91,7 @@ class Child:
     async def on_budget(self, budget: Budget, arrival: Arrival) -> None:
         """A grant: judged, kept on disk, obeyed."""
         region, picture = self.region, self._picture
+        self._lead()
         if region is None or arrival.subject != subjects.budget(picture.region):
             _BUDGETS.labels("other_subject").inc()
             return
@@ -101,7 +103,7 @@ class Child:
         if why is not None:
             _BUDGETS.labels(why).inc()
             return
-        first = budget.epoch > self.lease.fence[0]
+        first = budget.epoch > self.lease.named[0]
         tenure = self.lease.as_taken(budget, boot_ns)
         try:
             await asyncio.to_thread(self._file.keep, tenure)
@@ -133,6 +135,7 @@ class Child:
         _, mono_ns = self._clocks.stamps_ns()
         if region is None or not picture.safety.may_publish(mono_ns / 1e9):
             return
+        self._lead()
         demand = self.demand(region)
         try:
             await self._bus.publish(subjects.demand(demand.parent, demand.region), demand)
@@ -185,11 +188,17 @@ class Child:
             tree_version=picture.rules.version,
             epoch=max(0, epoch),
             seq=self._seq,
-            highest_epoch=self.lease.fence[0],
-            highest_seq=self.lease.fence[1],
-            granted_w=self.lease.envelope(boot_ns).granted_w,
+            highest_epoch=self.lease.named[0],
+            highest_seq=self.lease.named[1],
+            granted_w=self.lease.provable_w(boot_ns),
             counted_w=self._counted_w(),
         )
+
+    def _lead(self) -> None:
+        """Before anything stands on the lease: whether it outlived a change of the lead."""
+        lead = self._picture.safety.lead
+        if lead.phase != "contending":
+            self.lease.led_by(lead.epoch)
 
     def _counted_w(self) -> float | None:
         sums, picture = self._coordinator.sums, self._picture

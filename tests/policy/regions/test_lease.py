@@ -134,3 +134,51 @@ def test_a_budget_the_disk_did_not_take_lowers_and_raises_nothing_nor_begins_a_l
 
     mine.take_unkept(replace(word, seq=4, granted_w=1200.0, target_w=1200.0))
     assert mine.envelope(later_ns).hard_w == 1200.0
+
+
+def test_a_budget_the_disk_did_not_take_is_not_named_and_a_restart_obeys_what_was_told():
+    mine = led(3000.0)
+    on_disk = mine.tenure
+    mine.take_unkept(mine.as_taken(budget(mine.mint(NOW_NS), 1200.0, seq=3), NOW_NS))
+
+    assert mine.envelope(NOW_NS).hard_w == 1200.0
+    assert (mine.named, mine.provable_w(NOW_NS)) == ((1, 2), 3000.0)
+    again = lease(on_disk)
+    assert (again.named, again.envelope(NOW_NS).hard_w) == ((1, 2), 3000.0)
+
+
+def test_a_new_parent_whose_first_budget_the_disk_did_not_take_raises_nothing_with_the_second_either():
+    mine = led(2000.0)
+    mine.take_unkept(mine.as_taken(budget(mine.mint(NOW_NS), 2000.0, epoch=2), NOW_NS))
+
+    take(mine, budget(mine.mint(NOW_NS), 3000.0, epoch=2, seq=2))
+
+    assert mine.envelope(NOW_NS).hard_w == 2000.0
+
+
+def ruled(epoch: int, kept: Tenure | None = None) -> Lease:
+    """Of a process that leads its region with this epoch."""
+    mine = lease(kept)
+    mine.led_by(epoch)
+    return mine
+
+
+def test_a_leader_that_comes_back_after_another_has_no_lease_and_keeps_the_fence():
+    mine = ruled(1)
+    take(mine, budget(mine.mint(NOW_NS)))
+    take(mine, budget(mine.mint(NOW_NS), seq=2))
+    assert mine.envelope(NOW_NS).granted_w == 3000.0
+
+    mine.led_by(3)
+
+    assert (mine.envelope(NOW_NS).granted_w, mine.provable_w(NOW_NS)) == (None, None)
+    assert mine.fence == mine.named == (1, 2)
+
+
+def test_a_disk_from_before_another_leader_proves_no_lease_and_one_from_right_before_does():
+    mine = ruled(1)
+    take(mine, budget(mine.mint(NOW_NS)))
+    take(mine, budget(mine.mint(NOW_NS), seq=2))
+
+    assert ruled(2, mine.tenure).envelope(NOW_NS).granted_w == 3000.0
+    assert ruled(3, mine.tenure).envelope(NOW_NS).granted_w is None
