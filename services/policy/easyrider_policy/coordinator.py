@@ -19,6 +19,9 @@ from easyrider_policy.lender import Lender
 from easyrider_policy.picture import Picture
 
 SAMPLE_S = 0.1
+BOARDS_WAIT_S, JOBS_WAIT_S = 1 / 2000, 1 / 20000
+"""By board of the site, between two times that news of boards or jobs is taken in: a site that comes up tells of them
+one by one, and to take in a large one takes long."""
 URGENT_S = 0.2
 """Between two plans that an alarm asks for."""
 
@@ -63,6 +66,7 @@ class Coordinator:
         self._meter_w: dict[str, float] = {}
         self._silent_meters: frozenset[str] = frozenset()
         self._excursions: list[Excursion] = []
+        self._followed_s = -np.inf
         self._phase = picture.safety.lead.phase
 
     def urge(self, cause: str) -> None:
@@ -97,7 +101,10 @@ class Coordinator:
             picture.forget_unsaid(now_s)
             self._forgot_s = now_s
         fleet = picture.fleet
-        if (moved := picture.follow()) is not None:
+        ago_s, size = now_s - self._followed_s, len(picture.boards)
+        boards_wait, jobs_wait = ago_s < size * BOARDS_WAIT_S, ago_s < size * JOBS_WAIT_S
+        if (moved := picture.follow(boards_wait=boards_wait, jobs_wait=jobs_wait)) is not None:
+            self._followed_s = now_s
             self.urge(moved)
         if picture.fleet is not fleet:
             self.decision = None  # its columns are another fleet's

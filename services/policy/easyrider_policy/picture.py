@@ -188,17 +188,22 @@ class Picture:
         """New means are in: what was derived from the old ones is void."""
         self._ours_w = None
 
-    def follow(self) -> str | None:
-        """Rebuild what hangs on rules, boards or jobs if they moved; what moved."""
-        if not (self.rules_moved or self.boards_moved or self.jobs_moved or self.modes_moved):
+    def follow(self, *, boards_wait: bool = False, jobs_wait: bool = False) -> str | None:
+        """Rebuild what hangs on rules, boards or jobs if they moved; what moved.
+
+        Boards and jobs may wait for others like them; until then boards count what their class declares.
+        """
+        boards_move = self.rules_moved or (self.boards_moved and not boards_wait)
+        if not (boards_move or self.modes_moved or (self.jobs_moved and not jobs_wait)):
             if not self.orders_moved:
                 return None
             self._take_orders()
             return "orders"
-        what = "rules" if self.rules_moved else "boards" if self.boards_moved else "job"
-        if self.rules_moved or self.boards_moved:
+        what = "rules" if self.rules_moved else "boards" if boards_move else "job"
+        if boards_move:
             self.part = scopes.part_of(self.rules, self.region)
             self._move_to(build(self.part, self.boards.values()))
+            self.boards_moved = False
         elif not self.jobs_moved:
             what = "demotion"
         self.demotions.lifted(self._settled)
@@ -208,7 +213,7 @@ class Picture:
         self.modes, self.managed = chosen, modes.managed(chosen)
         running = self.jobs.jobs(self.fleet, self.rules.priorities, chosen)
         self.observation = self.observation.carried(layout(self.fleet, running))
-        self.rules_moved = self.boards_moved = self.jobs_moved = self.modes_moved = False
+        self.rules_moved = self.jobs_moved = self.modes_moved = False
         self.sampled()
         self._take_orders()
         return what
