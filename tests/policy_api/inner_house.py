@@ -15,6 +15,7 @@ from easyrider.journal import Journal
 from easyrider.testing import Exchange, FakeAdminStore, FakeBus
 from easyrider.tokens import Role, Token
 from easyrider.tree_reader import dump, read_document
+from easyrider_policy_api.adapters.first_token import FirstToken
 from easyrider_policy_api.app import build
 from easyrider_policy_api.auditor import Auditor
 from easyrider_policy_api.coordinator_link import CoordinatorLink
@@ -40,7 +41,7 @@ class Inner:
         self.gatekeeper = Gatekeeper(
             store,
             TREE,
-            bootstrap_file=folder / "first-token.json",
+            first=FirstToken(folder / "first-token.json", folder),
             per_s=1000.0,
             failures_per_min=10.0,
             now_s=lambda: self.unix_s,
@@ -120,6 +121,10 @@ class Inner:
         if (version := words.pop("version", None)) is not None:
             headers["If-Match"] = f'"{await self.held() if version == "held" else version}"'
         return await self.client.request(method, f"/v1{path}", headers=headers, **words)
+
+    def shown_digest(self, who: str) -> str:
+        """The hash that a token is known by."""
+        return tokens.digest(self.shown[who])
 
     async def held(self) -> int:
         found = await self.store.load_rules(TREE)

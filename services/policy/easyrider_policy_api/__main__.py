@@ -12,6 +12,7 @@ from easyrider.journal import Journal
 from easyrider.life import Life
 from easyrider.messages import Plan
 from easyrider.service import run
+from easyrider_policy_api.adapters.first_token import FirstToken
 from easyrider_policy_api.adapters.patience import Patience
 from easyrider_policy_api.adapters.web_server import bound, serving
 from easyrider_policy_api.app import build
@@ -36,19 +37,20 @@ async def start(config: Config, life: Life) -> None:
         auditor = Auditor(Journal(config.state_dir), bus, config.region, source)
         link = CoordinatorLink(bus, config.tree, config.region, config.ask_deadline_s, time.monotonic)
         pulse = Pulse(store, config.tree)
+        gatekeeper = Gatekeeper(
+            store,
+            config.tree,
+            first=FirstToken(config.bootstrap_file, config.state_dir),
+            per_s=config.token_requests_per_s,
+            failures_per_min=config.login_failures_per_min,
+            now_s=time.time,
+            mono_s=time.monotonic,
+        )
         house = House(
             tree=config.tree,
             region=config.region,
             store=store,
-            gatekeeper=Gatekeeper(
-                store,
-                config.tree,
-                bootstrap_file=config.bootstrap_file,
-                per_s=config.token_requests_per_s,
-                failures_per_min=config.login_failures_per_min,
-                now_s=time.time,
-                mono_s=time.monotonic,
-            ),
+            gatekeeper=gatekeeper,
             link=link,
             rules=RulesDesk(store, config.tree, link, auditor),
             auditor=auditor,
@@ -70,6 +72,7 @@ async def start(config: Config, life: Life) -> None:
         life.flag("audit", lambda: auditor.whole)
         life.on_stop(auditor.close)
         life.spawn("pulse", pulse.run())
+        life.spawn("first token", gatekeeper.follow())
         async with (
             serving(
                 guard,

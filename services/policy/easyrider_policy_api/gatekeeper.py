@@ -1,17 +1,18 @@
 """Who is asking: a bearer's token looked up by its hash, remembered for less time than a revocation may take."""
 
+import asyncio
 import hmac
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 
 from easyrider import log, metrics, tokens
 from easyrider.admin_store import AdminStorePort
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.tokens import Token, TokenUnreadable
+from easyrider_policy_api.adapters.first_token import FirstToken
 from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.core.buckets import Buckets
-from easyrider_policy_api.problems import Problem, store_silent
+from easyrider_policy_api.problems import Problem, audit_broken, store_silent
 
 _LOG = log.get("policy-api")
 _FAILURES = metrics.counter("api_login_failures_total", "requests with a token that opens nothing")
@@ -19,6 +20,7 @@ _LIMITED = metrics.counter("api_limited_total", "requests that were too many", [
 REMEMBERED_S = 2.0
 """A token that was revoked opens nothing after this and one call to the store: below the 5 s promised."""
 MOST = 4_096
+FOLLOW_S = 10.0
 
 
 class Gatekeeper:
@@ -29,13 +31,13 @@ class Gatekeeper:
         store: AdminStorePort,
         tree: str,
         *,
-        bootstrap_file: Path | None,
+        first: FirstToken,
         per_s: float,
         failures_per_min: float,
         now_s: Callable[[], float],
         mono_s: Callable[[], float],
     ) -> None:
-        self._store, self._tree, self._bootstrap_file = store, tree, bootstrap_file
+        self._store, self._tree, self._first = store, tree, first
         self._now_s, self._mono_s = now_s, mono_s
         self._asked = Buckets(per_s, max(1.0, 2 * per_s))
         self._failed = Buckets(failures_per_min / 60.0, failures_per_min)
@@ -69,9 +71,17 @@ class Gatekeeper:
         if known is not None and self._mono_s() - known[1] < REMEMBERED_S:
             return known[0]
         asked_s = self._mono_s()
-        token = await self._of_store(digest) or self.first(
-            digest
-        )  # the store knows whether the first was revoked
+        try:
+            token = await self._of_store(digest)
+        except TokenUnreadable as fault:
+            log.bounded(_LOG, "token", 10.0).error("a token's record cannot be read", why=str(fault))
+            return None  # it may say that this one was revoked
+        if token is not None:
+            await self._learn(token)
+        else:
+            token = self._first.read(
+                digest
+            )  # nothing in the store speaks against it, perhaps since that was emptied
         if token is not None:
             self._remember(digest, token, asked_s)
         return token
@@ -81,9 +91,6 @@ class Gatekeeper:
             return await self._store.load_token(self._tree, digest)
         except (StoreSilent, StoreRefused) as fault:
             raise store_silent(str(fault)) from fault
-        except TokenUnreadable as fault:
-            log.bounded(_LOG, "token", 10.0).error("a token's record cannot be read", why=str(fault))
-            return None
 
     def _remember(self, digest: str, token: Token, asked_s: float) -> None:
         self._known[digest] = (token, asked_s)
@@ -95,17 +102,55 @@ class Gatekeeper:
         """A token that was revoked here opens nothing here any more."""
         self._known.pop(digest, None)
 
-    def first(self, digest: str | None = None) -> Token | None:
-        """The token that an installation begins with, if it has this hash."""
-        if self._bootstrap_file is None:
-            return None
+    def first(self) -> Token | None:
+        """The token that an installation begins with, revoked if that was ever known here."""
+        return self._first.read()
+
+    async def revoke_first(self, token: Token) -> None:
+        """Keep on this disk that it was revoked, if it is the first. Raises `Problem`: it is not revoked for good."""
+        if self._first.read(token.digest) is None:
+            return
         try:
-            token = tokens.decode(self._bootstrap_file.read_bytes())
-        except (OSError, TokenUnreadable) as fault:
-            log.bounded(_LOG, "first", 60.0).error("the first token's record cannot be read", why=str(fault))
-            return None
-        same = digest is None or hmac.compare_digest(token.digest.encode(), digest.encode())
-        return token if same else None
+            await asyncio.to_thread(self._first.revoke, token)
+        except OSError as fault:
+            raise audit_broken(fault.strerror or str(fault)) from fault
+
+    async def follow(self) -> None:
+        """For ever: that the first token was revoked is brought from the store to this disk, and back to a store
+        that forgot it, so that every instance knows."""
+        while True:
+            await self.once()
+            await asyncio.sleep(FOLLOW_S)
+
+    async def once(self) -> None:
+        """One round of it."""
+        first, now_s = self._first.read(), self._now_s()
+        if first is None or first.expires_s <= now_s:
+            return
+        try:
+            held = await self._store.load_token(self._tree, first.digest)
+            if first.revoked_s is not None and (held is None or held.revoked_s is None):
+                await self._store.save_token(self._tree, first, now_s)
+            elif held is not None:
+                await self._learn(held)
+        except (StoreSilent, StoreRefused, TokenUnreadable) as fault:
+            log.bounded(_LOG, "first", 60.0).warning(
+                "the store tells nothing of the first token", why=str(fault)
+            )
+
+    async def _learn(self, token: Token) -> None:
+        """What the store says of a token is kept here too where it is the first and was revoked."""
+        if token.revoked_s is None:
+            return
+        first = self._first.read(token.digest)
+        if first is None or first.revoked_s is not None:
+            return
+        try:
+            await self.revoke_first(token)
+        except Problem as fault:
+            log.bounded(_LOG, "first", 60.0).error(
+                "that the first token is revoked is not on our disk", why=str(fault)
+            )
 
     def _failure(self, peer: str) -> Problem:
         _FAILURES.inc()

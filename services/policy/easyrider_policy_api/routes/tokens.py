@@ -101,6 +101,7 @@ async def delete_token(
         gone = dataclasses.replace(token, revoked_s=now_s)
         change.before, change.after = _told(token), _told(gone)
         await house.auditor.intend(change)
+        await house.gatekeeper.revoke_first(gone)
         await _save(house, gone, now_s)
         house.gatekeeper.forget(gone.digest)
         token = gone
