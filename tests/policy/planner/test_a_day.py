@@ -5,8 +5,9 @@ import time
 import tracemalloc
 
 import pytest
-from day import Day
 from small_world import site
+
+from day import Day
 
 HOURS = 24
 
