@@ -1,7 +1,8 @@
-"""Everything live as one JSON document, made once for all who ask at the same moment."""
+"""Everything live as one JSON document, made once for all who ask within a moment, whatever they ask about."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 
 import msgspec
@@ -23,15 +24,12 @@ from easyrider_policy.live import (
     LiveNode,
     LiveState,
 )
+from easyrider_policy.moment import Moment
 from easyrider_policy.telling import target_plans
 
 BOARDS_TOLD = 3_000
 """Boards that one answer has room for; more are asked for by node."""
 JOBS_TOLD = 2_000
-STANDS_S = 0.25
-SHARE = 0.02
-"""Of this process's time, the most that answers may take: one that was dear to make stands longer."""
-LONGEST_S = 2.0
 AT_ONCE = 200
 """Jobs that are told before the loop has its turn."""
 
@@ -44,37 +42,58 @@ class Answers:
 
     def __init__(self, coordinator: Coordinator, now_s: Callable[[], float], t_ns: Callable[[], int]) -> None:
         self._coordinator, self._now_s, self._t_ns = coordinator, now_s, t_ns
-        self._made: dict[tuple[str, str], tuple[bytes, float]] = {}  # body, and until when it stands
+        self._moment: Moment | None = None
+        self._one_makes = asyncio.Lock()
 
     async def state(self, node: str = "") -> bytes:
         """Everything, or with a node's name its boards alone beside the rest."""
-        return await self._kept(("state", node), lambda: self._state(node))
+        async with self._within() as moment:
+            found = moment.made.get(("state", node))
+            if found is None:
+                moment.rest = moment.rest or await self._rest()
+                own = self._own(node)
+                found = moment.made["state", node] = own if node else moment.rest + own
+            return moment.rest + found if node else found
 
     async def jobs(self, job: str = "") -> bytes | None:
         """Every job, or the one named; None where it is not known."""
-        found = await self._kept(("jobs", job), lambda: self._jobs(job))
-        return found or None
+        async with self._within() as moment:
+            found = moment.made.get(("jobs", job))
+            if found is None:
+                found = moment.made["jobs", job] = await self._jobs(job)
+            return found or None
 
-    async def _kept(self, what: tuple[str, str], make: Callable[[], Awaitable[bytes]]) -> bytes:
-        began_s = self._now_s()
-        made = self._made.get(what)
-        if made is not None and began_s < made[1]:
-            return made[0]
-        self._made = {known_as: one for known_as, one in self._made.items() if began_s < one[1]}
-        body = await make()
-        took_s = self._now_s() - began_s
-        self._made[what] = (body, began_s + max(STANDS_S, min(took_s / SHARE, LONGEST_S)))
-        return body
+    @contextlib.asynccontextmanager
+    async def _within(self) -> AsyncIterator[Moment]:
+        """The moment that stands; what is made within it is taken from its share of time."""
+        async with self._one_makes:
+            began_s, picture = self._now_s(), self._coordinator.picture
+            if self._moment is None or not self._moment.stands(began_s, picture.rules, picture.fleet):
+                self._moment = Moment(began_s, picture.rules, picture.fleet)
+            yield self._moment
+            self._moment.spent_s += self._now_s() - began_s
 
-    async def _state(self, node: str) -> bytes:
-        boards = self._boards(self._now_s(), node)
-        await asyncio.sleep(0)
+    async def _rest(self) -> bytes:
+        """What the state of every node has in common."""
         every_job = await self._live_jobs("")
         domains = self._domains()
         await asyncio.sleep(0)
         nodes = self._nodes(self._now_s())
         await asyncio.sleep(0)
-        return msgspec.json.encode(self._whole(node, domains, nodes, boards, every_job))
+        whole = msgspec.structs.asdict(self._whole(domains, nodes, every_job))
+        del whole["boards"], whole["left_out"]
+        told = msgspec.json.encode(whole)[:-1]
+        await asyncio.sleep(0)
+        return told
+
+    def _own(self, node: str) -> bytes:
+        """What is told of a node's boards, of all with no name: the end of a document that `_rest` began."""
+        boards = self._boards(self._now_s(), node)
+        left_out = {
+            "boards": 0 if node else len(self._coordinator.picture.fleet.gpus) - len(boards),
+            "jobs": self._jobs_left_out(),
+        }
+        return b"," + msgspec.json.encode({"boards": boards, "left_out": left_out})[1:]
 
     async def _jobs(self, only: str) -> bytes:
         found = await self._live_jobs(only)
@@ -86,7 +105,8 @@ class Answers:
     async def _live_jobs(self, only: str) -> list[LiveJob]:
         picture = self._coordinator.picture
         layout = picture.observation.layout
-        rows = [row for row, job in enumerate(layout.jobs) if not only or job.id == only][:JOBS_TOLD]
+        told = picture.observation.job_rows
+        rows = list(range(len(layout.jobs)))[:JOBS_TOLD] if not only else [told[only]] if only in told else []
         named = bool(only) or len(picture.fleet.gpus) <= GPUS_NAMED
         found: list[LiveJob] = []
         for begin in range(0, len(rows), AT_ONCE):
@@ -99,14 +119,8 @@ class Answers:
     def _jobs_left_out(self) -> int:
         return max(0, self._coordinator.picture.observation.layout.job_count - JOBS_TOLD)
 
-    def _whole(
-        self,
-        node: str,
-        domains: list[LiveDomain],
-        nodes: list[LiveNode],
-        boards: list[LiveBoard],
-        every_job: list[LiveJob],
-    ) -> LiveState:
+    def _whole(self, domains: list[LiveDomain], nodes: list[LiveNode], every_job: list[LiveJob]) -> LiveState:
+        """All but the boards, which depend on who asks."""
         coordinator, picture, now_s = self._coordinator, self._coordinator.picture, self._now_s()
         rules, safety, decision = picture.rules, picture.safety, coordinator.decision
         looked = coordinator.looked
@@ -126,7 +140,7 @@ class Answers:
             reactive=decision is None or decision.reactive,
             domains=domains,
             nodes=nodes,
-            boards=boards,
+            boards=[],
             jobs=every_job,
             meters=self._meters(now_s),
             holds=[asdict(hold) for hold in rules.holds],
@@ -135,10 +149,7 @@ class Answers:
             demotions=[asdict(demoted) for demoted in picture.demotions.standing.values()],
             infeasible={name: round(watts, 1) for name, watts in told.items() if watts > 0},
             silent_nodes=[picture.fleet.nodes[row] for row in np.flatnonzero(quiet).tolist()],
-            left_out={
-                "boards": 0 if node else len(picture.fleet.gpus) - len(boards),
-                "jobs": self._jobs_left_out(),
-            },
+            left_out={},
         )
 
     def _domains(self) -> list[LiveDomain]:

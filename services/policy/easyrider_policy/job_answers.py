@@ -28,19 +28,20 @@ def jobs(coordinator: Coordinator, rows: Sequence[int], *, named: bool) -> Itera
     if decision is not None:
         limit_w, demand_w = decision.job_limit_w, decision.demand_w
         slowdown = np.clip(decision.slowdown, 0.0, 1.0)
+    at = np.array(rows, dtype=np.int64)
     columns = (
-        column(seen.draw_w, 1),
-        column(limit_w, 1),
-        column(demand_w, 1),
-        column(np.maximum(0.0, demand_w - limit_w), 1),
-        column(slowdown, 4),
-        column(seen.busy.share, 4),
+        column(seen.draw_w[at], 1),
+        column(limit_w[at], 1),
+        column(demand_w[at], 1),
+        column(np.maximum(0.0, demand_w - limit_w)[at], 1),
+        column(slowdown[at], 4),
+        column(seen.busy.share[at], 4),
     )
-    stalled: list[bool] = seen.stalls.stalled.tolist()
-    for row in rows:
+    stalled: list[bool] = seen.stalls.stalled[at].tolist()
+    for place, row in enumerate(rows):
         job: Job = every[row]
         entry = picture.jobs.entries.get(job.id, _NOBODY)
-        draw, limit, demand, capped, slow, busy = (column[row] for column in columns)
+        draw, limit, demand, capped, slow, busy = (column[place] for column in columns)
         waits = [waiting[gpu] for gpu in job.gpus if gpu in waiting] if waiting else []
         yield LiveJob(
             job.id,
@@ -58,7 +59,7 @@ def jobs(coordinator: Coordinator, rows: Sequence[int], *, named: bool) -> Itera
             capped,
             slow,
             "unplanned" if decision is None else why(picture, decision, row),
-            stalled[row],
+            stalled[place],
             busy,
             max((max(0.0, one.watts) for one in waits), default=0.0),
             waits[0].why if waits else "",
