@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,15 +241,6 @@ async def test_one_document_serves_all_who_ask_within_a_moment(asker: Asker) -> 
     assert first is not None and second is not None and third is not None  # noqa: PT018
     assert first.body is second.body
     assert third.body is not first.body
-
-
-async def test_two_hundred_questions_a_second_cost_little(asker: Asker) -> None:
-    began_s = time.process_time()
-    for number in range(200):
-        asker.wired.clock.at_s += 0.005
-        await asker.says("state" if number % 2 else "jobs")
-
-    assert time.process_time() - began_s < 0.25
 
 
 async def test_an_answer_lets_the_loop_have_its_turn_between_its_parts(led: Wired, asker: Asker) -> None:
