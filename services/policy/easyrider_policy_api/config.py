@@ -43,7 +43,7 @@ class Config(StoreSettings):
     )
     state_dir: Path = setting(
         Path("/var/lib/easyrider/policy-api"),
-        help="the audit journal, fsynced",
+        help="the audit journal, and that the first token was revoked; fsynced",
         fit=setting_checks.own_folder,
     )
     token_requests_per_s: float = setting(50.0, help="requests of one token", ge=0.1, le=10_000)
