@@ -113,7 +113,11 @@ def counts_the_newest_budget_alone(monkeypatch):
 
 
 def trusts_a_region_it_never_heard(monkeypatch):
-    monkeypatch.setattr(Lending, "_counted_w", Lending._known_w)
+    def trusted_w(self, account, now_s):
+        share_w = account.borrower.guaranteed_w
+        return share_w if account.demand is None else self._known_w(account, now_s)
+
+    monkeypatch.setattr(Lending, "_counted_w", trusted_w)
 
 
 def keeps_its_grant_when_the_lease_has_ended(monkeypatch):

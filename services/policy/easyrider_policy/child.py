@@ -10,9 +10,11 @@ from easyrider.bus_port import Arrival, BusDown, BusPort
 from easyrider.errors import MalformedMessage
 from easyrider.messages import Budget, Demand
 from easyrider.tree import Region
+from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core import demands
+from easyrider_policy.core.guarantee import Guarantee, Share
 from easyrider_policy.core.lease import Envelope, Lease
 from easyrider_policy.handlers import EPOCHS
 from easyrider_policy.lender import solution_of
@@ -43,19 +45,22 @@ class Child:
         self,
         coordinator: Coordinator,
         bus: BusPort,
-        file: TenureFile,
+        files: tuple[TenureFile, SharesFile],
         clocks: Clocks,
         note: Note,
         boot_id: str,
     ) -> None:
         self._coordinator, self._picture = coordinator, coordinator.picture
-        self._bus, self._file, self._clocks, self._note = bus, file, clocks, note
+        self._bus, self._clocks, self._note = bus, clocks, note
+        self._file, self._shares = files
         self._boot_id = boot_id
         self._seq = 0
         self._hurry = asyncio.Event()
         self._leads = self._over = False
         self._last: Envelope | None = None
-        self.lease = Lease(boot_id, guaranteed_w=0.0, reaction_s=0.0, longest_s=0.0, kept=file.read())
+        self.lease = Lease(boot_id, guaranteed_w=0.0, reaction_s=0.0, longest_s=0.0, kept=self._file.read())
+        self.guarantee = Guarantee(self._shares.read_share())
+        self._keeping = asyncio.Lock()
         coordinator.prepares.append(self.prepare)
         self.prepare(0.0)
 
@@ -73,7 +78,9 @@ class Child:
             return
         rules, leases = picture.rules, picture.rules.leases
         levels = 1 + scopes.depth(rules, region.id)
-        self.lease.guaranteed_w = region.guaranteed_w or 0.0
+        if self.guarantee.adopt(rules.version, region.guaranteed_w or 0.0):
+            self.lease.forget_nonces()  # a budget on its way may name the share of before
+        self._share()
         self.lease.reaction_s = levels * (2 * leases.control_period_s + leases.actuation_s)
         self.lease.longest_s = rules.region_lease_s
         self._lead()
@@ -117,6 +124,8 @@ class Child:
         before = self.lease.envelope(boot_ns)
         self.lease.take(tenure)
         _BUDGETS.labels("taken").inc()
+        if (share := self.guarantee.higher(budget.guaranteed_w)) is not None:
+            await self._keep(share)
         if first or abs(tenure.granted_w - before.hard_w) > CHANGED_W:
             self._hurry.set()
 
@@ -136,6 +145,8 @@ class Child:
         if region is None or not picture.safety.may_publish(mono_ns / 1e9):
             return
         self._lead()
+        if (share := self.guarantee.unkept()) is not None:
+            await self._keep(share)
         demand = self.demand(region)
         try:
             await self._bus.publish(subjects.demand(demand.parent, demand.region), demand)
@@ -153,16 +164,14 @@ class Child:
         situation = None if coordinator.decision is None else coordinator.situation
         points = demands.nothing()
         want_w = self.lease.envelope(boot_ns).hard_w  # without a curve: what it has, no more
-        floor_w = 0.0
+        floor_w: float | None = None
         if sums is not None and len(sums.counted_w) == len(picture.fleet.domains):
-            floor_w = float(sums.counted_w[0]) if situation is None and not picture.fleet.gpus else 0.0
+            overshoot = picture.safety.ledger.overshoot
+            floor_w = demands.floor_w(situation, sums, picture.fleet, overshoot, 0, picture.regions)
             estimates = picture.meters.estimates(now_s)
             room = lender.measure(now_s, estimates, solution, situation)
             if not coordinator.learning(now_s):
                 points = demands.curve(room, float(lender.whole_w[0]), 0, solution, picture.regions, now_s)
-        if situation is not None:
-            overshoot = picture.safety.ledger.overshoot
-            floor_w = demands.floor_w(situation, picture.fleet, overshoot, 0, picture.regions)
         self._seq += 1
         decision, epoch = coordinator.decision, picture.safety.lead.epoch
         observed_w = None
@@ -178,14 +187,14 @@ class Child:
             boot_id=self._boot_id,
             nonce=self.lease.mint(boot_ns),
             observed_w=None if observed_w is None else max(0.0, observed_w),
-            floor_w=max(0.0, floor_w),
+            floor_w=None if floor_w is None else max(0.0, floor_w),
             want_w=max(region.guaranteed_w or 0.0, float(points[0][-1]) if len(points[0]) else want_w),
             curve_w=tuple(points[0].tolist()),
             curve_value=tuple(points[1].tolist()),
             t_ns=t_ns,
             mono_ns=mono_ns,
             tree=picture.rules.id,
-            tree_version=picture.rules.version,
+            tree_version=0 if self.guarantee.kept is None else self.guarantee.kept.version,
             epoch=max(0, epoch),
             seq=self._seq,
             highest_epoch=self.lease.named[0],
@@ -193,6 +202,22 @@ class Child:
             granted_w=self.lease.provable_w(boot_ns),
             counted_w=self._counted_w(),
         )
+
+    def _share(self) -> None:
+        self.lease.guaranteed_w = 0.0 if self.guarantee.obeyed is None else self.guarantee.obeyed.watts
+
+    async def _keep(self, share: Share) -> None:
+        """A share on disk before it is told, or before a higher one is obeyed."""
+        async with self._keeping:
+            try:
+                await asyncio.to_thread(self._shares.keep_share, share)
+            except OSError as fault:
+                log.bounded(_LOG, "share", 10.0).error(
+                    "a guaranteed share is not on the disk: it does not rise", fault=str(fault)
+                )
+                return
+            self.guarantee.take(share)
+            self._share()
 
     def _lead(self) -> None:
         """Before anything stands on the lease: whether it outlived a change of the lead."""

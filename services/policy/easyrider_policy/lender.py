@@ -69,7 +69,8 @@ class Lender:
         room_w = sums.room_w.copy()
         room_w[list(sums.blocked)] = -np.inf
         rises = raises_allowed(safety.lead, safety.leases, now_s) and not lower_only
-        return tuple(picture.regions.compose(now_s, room_w, rises, self._held()))
+        until_s = safety.lead.renewed_s + safety.leases.leader_lease_s
+        return tuple(picture.regions.compose(now_s, room_w, rises, self._held(), until_s))
 
     def _held(self) -> frozenset[str]:
         """Regions in whose domains an operator wants nothing to rise."""

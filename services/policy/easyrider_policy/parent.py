@@ -1,11 +1,13 @@
 """This scope as the parent of regions: it hears what they need, and says budgets that were decided and written down."""
 
+import asyncio
 from typing import Protocol
 
 from easyrider import log, metrics, subjects
 from easyrider.bus_port import Arrival, BusDown, BusPort
 from easyrider.errors import MalformedMessage
 from easyrider.messages import Budget, Demand
+from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.coordinator import Coordinator, Look
 from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.region_shares import MOST_POINTS
@@ -29,8 +31,12 @@ class Clocks(Protocol):
 class Parent:
     """Does nothing in a scope without regions below."""
 
-    def __init__(self, coordinator: Coordinator, bus: BusPort, clocks: Clocks, scribe: Scribe) -> None:
+    def __init__(
+        self, coordinator: Coordinator, bus: BusPort, file: SharesFile, clocks: Clocks, scribe: Scribe
+    ) -> None:
         self._coordinator, self._picture = coordinator, coordinator.picture
+        self._file, self._kept = file, file.read_standings()
+        self._picture.regions.lending.remember(self._kept)
         self._bus, self._clocks, self._scribe, self._note = bus, clocks, scribe, scribe.note
         self._granted_w: dict[str, float] = {}
         self._silent: set[str] = set()
@@ -104,6 +110,7 @@ class Parent:
     async def say(self, look: Look) -> None:
         """Each budget, if the lead is still ours at that moment. What does not leave stays booked."""
         safety = self._picture.safety
+        await self._keep()
         for grant in look.budgets:
             if not safety.may_publish(self._clocks.now_s()) or grant.key.epoch != safety.lead.epoch:
                 return
@@ -116,9 +123,23 @@ class Parent:
             except (BusDown, MalformedMessage) as fault:
                 log.bounded(_LOG, "budget", 10.0).warning("a budget did not leave", fault=str(fault))
 
+    async def _keep(self) -> None:
+        """Guaranteed shares on disk, by an instance that waits for the lead too: it hears who disavows which."""
+        standings = self._picture.regions.lending.standings()
+        if standings == self._kept:
+            return
+        try:
+            await asyncio.to_thread(self._file.keep_standings, standings)
+        except OSError as fault:
+            log.bounded(_LOG, "standings", 10.0).error(
+                "shares are not on the disk: none rises", fault=str(fault)
+            )
+            return
+        self._kept = standings
+
     def _budget(self, grant: Grant) -> Budget:
-        picture = self._picture
-        account = picture.regions.lending.accounts[grant.region]
+        picture, kept = self._picture, self._kept.get(grant.region)
+        kept_w = 0.0 if kept is None else kept.vouched_w or 0.0
         t_ns, _ = self._clocks.stamps_ns()
         return Budget(
             parent=picture.region,
@@ -126,9 +147,9 @@ class Parent:
             epoch=grant.key.epoch,
             seq=grant.key.seq,
             nonce=grant.nonce,
-            lease_s=picture.regions.lending.lease_s,
+            lease_s=grant.lease_s,
             granted_w=max(0.0, grant.hard_w),
-            guaranteed_w=account.borrower.guaranteed_w,
+            guaranteed_w=min(grant.vouched_w, kept_w),
             t_ns=t_ns,
             tree=picture.rules.id,
             target_w=max(0.0, grant.target_w),

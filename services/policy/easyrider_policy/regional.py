@@ -5,6 +5,7 @@ from pathlib import Path
 from easyrider import subjects
 from easyrider.bus_port import BusPort
 from easyrider.messages import Budget, Demand
+from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.child import Child
 from easyrider_policy.coordinator import Coordinator
@@ -20,8 +21,9 @@ async def wire_regions(
 ) -> tuple[Parent, Child]:
     """Both hands of a scope: what it lends, and what it was lent. On the connection of commands."""
     region = coordinator.picture.region
-    parent = Parent(coordinator, bus, clocks, scribe)
-    child = Child(coordinator, bus, file, clocks, scribe.note, BOOT_ID.read_text().strip())
+    shares = SharesFile(file.folder)
+    parent = Parent(coordinator, bus, shares, clocks, scribe)
+    child = Child(coordinator, bus, (file, shares), clocks, scribe.note, BOOT_ID.read_text().strip())
     loop.notes.append(parent.note)
     loop.says.append(parent.say)
     await bus.subscribe(subjects.demands_to(region), (Demand,), parent.on_demand)

@@ -61,7 +61,7 @@ class RegionPlan(Record, frozen=True):
     counted_w: Watts  # all that could be drawn there now
     observed_w: Watts | None
     silent: bool  # its lease may have run out without a word
-    waits_for: str = ""  # what holds back its raise: "room", "take_over", "hold"
+    waits_for: str = ""  # what holds back its raise: "room", "take_over", "hold", "store"
 
 
 class Plan(Message, tag="plan", frozen=True):

@@ -15,7 +15,7 @@ class Demand(Message, tag="demand", frozen=True):
     boot_id: Name
     nonce: Count
     observed_w: Watts | None
-    floor_w: Watts
+    floor_w: Watts | None  # None: not known
     want_w: Watts
     curve_w: tuple[float, ...]
     curve_value: tuple[float, ...]

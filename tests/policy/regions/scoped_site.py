@@ -11,6 +11,7 @@ from easyrider import subjects, wire
 from easyrider.messages import Budget, Demand, ExitGrant, Hold, SetLimits
 from easyrider.testing import FakeStore
 from easyrider.tree import Domain, Leases, ModeRule, Node, NodeClass, Region, Rules
+from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.child import Child
 from easyrider_policy.coordinator import Coordinator
@@ -120,8 +121,9 @@ class ScopedSite:
         scribe = Scribe(journal, self.clock.boot_ns)
         news = News(self.bus, coordinator, name, scribe.note)
         loop = Loop(coordinator, self.bus, scribe, news, tick_s=TICK_S, clocks=self.clock)
-        parent = Parent(coordinator, self.bus, self.clock, scribe)
-        child = Child(coordinator, self.bus, TenureFile(folder), self.clock, scribe.note, boot_id)
+        files = TenureFile(folder), SharesFile(folder)
+        parent = Parent(coordinator, self.bus, files[1], self.clock, scribe)
+        child = Child(coordinator, self.bus, files, self.clock, scribe.note, boot_id)
         loop.notes.append(parent.note)
         loop.says.append(parent.say)
         return Scope(
@@ -143,7 +145,9 @@ class ScopedSite:
         """The same site, its disks elsewhere."""
         self.folder = folder
         for name, scope in self.scopes.items():
-            scope.child._file = TenureFile(folder / f"{name}-first")
+            place = folder / f"{name}-first"
+            scope.child._file, scope.child._shares = TenureFile(place), SharesFile(place)
+            scope.parent._file = scope.child._shares
         return self
 
     def could_w(self, domain: str) -> float:

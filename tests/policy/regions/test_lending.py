@@ -125,12 +125,39 @@ def test_after_a_take_over_a_region_counts_its_whole_domain_until_it_names_a_bud
     assert found.counted_w(10.7)["a"] == 800.0
 
 
-def test_a_region_never_heard_counts_its_guaranteed_share_once_every_grant_of_before_ran_out():
+def test_a_region_never_heard_counts_its_whole_domain_however_long_that_lasts():
     found = lending()
     found.took_over(2, 0.0)
 
-    assert found.counted_w(LEASE_S + WAIT_S - 0.1)["b"] == 900.0
-    assert found.counted_w(LEASE_S + WAIT_S + 0.1)["b"] == 100.0
+    for now_s in (1.0, LEASE_S + WAIT_S + 0.1, 9000.0):
+        assert found.counted_w(now_s)["b"] == 900.0
+
+    found.heard(demand("b", 1), 9000.0)
+    assert found.counted_w(9000.0)["b"] == 100.0
+
+
+def test_a_region_heard_before_a_take_over_and_not_since_counts_its_share_once_every_grant_ran_out():
+    found = met()
+    found.took_over(2, 1.0)
+
+    assert found.counted_w(1.0 + LEASE_S + WAIT_S - 0.1)["a"] == 900.0
+    assert found.counted_w(1.0 + LEASE_S + WAIT_S + 0.1)["a"] == 100.0
+
+
+@pytest.mark.parametrize("unknown", [{"counted_w": None}, {"floor_w": None}])
+def test_what_a_region_did_not_know_before_it_fell_silent_is_not_zero(unknown):
+    found = met()
+    found.heard(demand("b", 3, (1, 2), **unknown), 1.0)
+
+    for now_s in (LEASE_S + WAIT_S + 1.1, 9000.0):
+        assert found.counted_w(now_s)["b"] == 900.0
+
+
+def test_a_region_without_a_floor_counts_what_it_tells_as_long_as_it_is_heard():
+    found = met()
+    found.heard(demand("b", 3, (1, 2), floor_w=None), 1.0)
+
+    assert found.counted_w(2.0)["b"] == 100.0
 
 
 def test_a_take_over_moves_nobody_for_a_moment():
@@ -185,3 +212,86 @@ def test_the_wait_grows_by_a_lease_for_each_level_of_regions_below():
     deep = Borrower(id="a", row=0, guaranteed_w=1.0, worst_w=2.0, levels=2)
 
     assert lending().wait_s(deep) == WAIT_S + 2 * LEASE_S
+
+
+def test_a_share_that_rules_raise_is_named_once_the_sums_hold_and_not_before():
+    found = met()
+    held = found.accounts["b"].demand
+    assert held is not None
+    swapped = [
+        Borrower(id="a", row=0, guaranteed_w=60.0, worst_w=900.0),
+        Borrower(id="b", row=0, guaranteed_w=140.0, worst_w=900.0),
+    ]
+    moved = found.moved_to(swapped, LEASES, LEASE_S, 2)
+
+    moved.heard(demand("a", 4, (1, 3), tree_version=1, granted_w=100.0, counted_w=100.0), 1.0)
+    moved.heard(demand("b", 3, (1, 2), tree_version=2, granted_w=100.0, counted_w=100.0), 1.0)
+    assert say(moved, 1.0, 100.0, 140.0, limit_w=200.0)["b"].vouched_w == 100.0
+
+    moved.heard(demand("a", 5, (1, 3), tree_version=2, granted_w=60.0, counted_w=60.0), 50.0)
+    moved.heard(demand("b", 4, (1, 2), tree_version=2, granted_w=100.0, counted_w=100.0), 50.0)
+    assert say(moved, 50.0, 60.0, 140.0, limit_w=200.0)["b"].vouched_w == 140.0
+
+
+def again(before: Lending, version: int = 2, share_w: float = 60.0) -> Lending:
+    """The same parent, started again: it has its rules and its record of shares."""
+    borrowers = [Borrower(id=name, row=0, guaranteed_w=share_w, worst_w=900.0) for name in "ab"]
+    found = Lending(borrowers, LEASES, LEASE_S, version)
+    found.remember({name: account.standing for name, account in before.accounts.items()})
+    found.took_over(2, 0.0)
+    return found
+
+
+def test_a_parent_that_starts_again_owes_the_higher_share_that_a_region_has_not_disavowed():
+    lower = [Borrower(id=name, row=0, guaranteed_w=60.0, worst_w=900.0) for name in "ab"]
+    found = again(met().moved_to(lower, LEASES, LEASE_S, 2))
+
+    found.heard(demand("b", 9, tree_version=1, counted_w=60.0), 1.0)
+    assert found.counted_w(9000.0)["b"] == 100.0
+    found.heard(demand("b", 10, tree_version=2, counted_w=60.0), 9000.0)
+    assert found.counted_w(18000.0)["b"] == 60.0
+
+
+def test_a_parent_without_a_record_owes_a_region_with_older_rules_all_its_domain_may_carry():
+    found = Lending([Borrower(id="b", row=0, guaranteed_w=60.0, worst_w=900.0)], LEASES, LEASE_S, 2)
+    found.took_over(1, -1000.0)
+
+    found.heard(demand("b", 9, tree_version=1, counted_w=60.0), 1.0)
+
+    assert found.counted_w(9000.0)["b"] == 900.0
+
+
+def test_a_parent_that_starts_again_offers_no_more_than_the_share_it_had_named():
+    found = again(met(), share_w=500.0)
+
+    found.heard(demand("b", 9, tree_version=2, counted_w=100.0), 1.0)
+
+    word = say(found, 1.0, 500.0, 500.0)["b"]
+    assert (word.hard_w, word.vouched_w) == (100.0, 100.0)
+
+
+def in_store(found: Lending, now_s: float, until_s: float, a_w: float) -> Grant:
+    wanted = {"a": (a_w, a_w), "b": (100.0, 100.0)}
+    room_w = np.array([1000.0 - sum(found.counted_w(now_s).values())])
+    told = found.compose(now_s, wanted, room_w, CARRIED, True, until_s=until_s)
+    return {grant.region: grant for grant in told}["a"]
+
+
+def test_no_lease_of_a_region_ends_later_than_one_that_left_within_our_lease_at_the_store():
+    found, until_s = met(), 4.0
+    for seq, at_s in enumerate((3.0, 6.0, 12.0), 4):
+        found.heard(demand("a", seq, (1, 3), granted_w=800.0, counted_w=800.0), at_s)
+        grant = in_store(found, at_s, until_s, 800.0)
+        assert at_s + grant.lease_s <= until_s + LEASE_S
+        assert grant.hard_w == 800.0
+
+
+def test_beyond_our_lease_at_the_store_nothing_rises_and_at_last_the_guaranteed_share_alone_is_said():
+    found, until_s = met(), 4.0
+    found.heard(demand("a", 4, (1, 3), granted_w=800.0, counted_w=800.0), 6.0)
+    assert in_store(found, 6.0, until_s, 900.0).hard_w == 800.0
+    assert found.accounts["a"].why == "store"
+    assert in_store(found, 6.1, until_s, 300.0).hard_w == 300.0
+
+    found.heard(demand("a", 5, (1, 3), counted_w=100.0), 15.0)
+    assert in_store(found, 15.0, until_s, 800.0).hard_w == 100.0

@@ -1,10 +1,6 @@
 """Parents and children as one program, three levels deep: the sums of all of them, failover, a drop, a cut."""
 
-import asyncio
-import copy
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from scoped_site import FEED_W, GUARANTEED_W, LEASE_S, Scope, ScopedSite
@@ -18,23 +14,6 @@ from easyrider_policy.telling_regions import region_plans
 WAIT_S = 10.0 + 5.0 + 2.0
 """Dead-man, ttl, two control periods."""
 QUIET_S = 3.0
-
-
-@pytest.fixture(scope="module")
-def settled(tmp_path_factory: pytest.TempPathFactory) -> ScopedSite:
-    """Every scope leads, every box works, every region has more than its guaranteed share."""
-    found = ScopedSite(Path(tmp_path_factory.mktemp("scopes")))
-    found.supply(4)
-    asyncio.run(found.seconds(16))
-    assert all((found.granted_w(name) or 0.0) > watts + 50 for name, watts in GUARANTEED_W.items())
-    return found
-
-
-@pytest.fixture
-def site(settled: ScopedSite, tmp_path: Path) -> ScopedSite:
-    """The same, of this test alone."""
-    shutil.copytree(settled.folder, tmp_path / "disks")
-    return copy.deepcopy(settled).on(tmp_path / "disks")
 
 
 def lends(site: ScopedSite, name: str) -> dict[str, float]:
@@ -245,6 +224,24 @@ async def test_a_parent_cut_off_from_the_store_steps_down_for_another_and_neithe
     assert first.picture.safety.lead.phase == "contending"
     assert (first.picture.safety.lead.epoch, second.picture.safety.lead.epoch) == (1, 2)
     assert {site.scopes[name].child.lease.fence[0] for name in ("hall", "aisle")} == {2}
+    assert site.highest_w <= FEED_W
+
+
+async def test_a_parent_that_its_store_does_not_answer_goes_on_but_renews_no_lease(site: ScopedSite) -> None:
+    top, elsewhere = site.scopes["site"], FakeStore(now_s=site.clock.now_s)
+    elsewhere.silent = "no route"
+    top.leadership._store = elsewhere
+
+    await site.seconds(site.rules.leases.leader_lease_s - 1.0)
+    assert all(site.granted_w(name) is not None for name in GUARANTEED_W)
+    await site.seconds(LEASE_S + 1.0)
+
+    assert top.picture.safety.lead.phase == "leading"
+    assert all((site.granted_w(name) or 0.0) <= GUARANTEED_W[name] for name in ("hall", "aisle"))
+    assert site.could_w("row-b") <= GUARANTEED_W["aisle"]
+
+    top.leadership._store = site.store
+    await site.until(lambda: (site.granted_w("aisle") or 0.0) > GUARANTEED_W["aisle"] + 100, 20)
     assert site.highest_w <= FEED_W
 
 

@@ -15,7 +15,7 @@ class TenureFile:
     """`tenure.json`, replaced by rename, fsynced with its folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "tenure.json"
+        self.folder, self._path = folder, folder / "tenure.json"
 
     def read(self) -> Tenure | None:
         """None where there is none, or none that can be read: then no lease is proven, and that is said."""

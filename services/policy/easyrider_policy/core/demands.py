@@ -18,16 +18,30 @@ def counted_w(sums: Sums, fleet: Fleet, root: int, regions: Regions, now_s: floa
     return max(0.0, float(sums.counted_w[root] + regions.could_w(now_s)[root]))
 
 
-def floor_w(situation: Situation, fleet: Fleet, overshoot: Floats, root: int, regions: Regions) -> float:
-    """What stays countable when everything that can be lowered is: boards at the higher of minimum and fallback."""
+def floor_w(
+    situation: Situation | None, sums: Sums, fleet: Fleet, overshoot: Floats, root: int, regions: Regions
+) -> float | None:
+    """What stays countable when everything that can be lowered is: boards at the higher of minimum and fallback.
+
+    None, which is not zero, where boards are of unknown kind and number, before the first plan with them
+    (`situation` None), and where a region below has not told its own.
+    """
+    told = [account.demand for account in regions.lending.accounts.values()]
+    below_w = [None if demand is None else demand.floor_w for demand in told]
+    if fleet.unknown.any() or None in below_w or (situation is None and fleet.gpus):
+        return None
+    lent_w = sum(
+        max(0.0, max(account.owed_w, floor_w or 0.0) - b.guaranteed_w) * float(regions.carried[b.id][root])
+        for account, floor_w, b in zip(
+            regions.lending.accounts.values(), below_w, regions.borrowers, strict=True
+        )
+    )
+    if situation is None:
+        return float(sums.counted_w[root]) + lent_w
     least_w = np.maximum(fleet.min_w, fleet.fallback_w[fleet.gpu_node]) * overshoot
     board_w = np.where(situation.steered, np.minimum(least_w, situation.counted_w), situation.counted_w)
     standing_w = fleet.worst_fixed_w + situation.unmanaged_hard_w + fleet.margin_w
-    below_w = sum(
-        max(0.0, claim.floor_w - b.guaranteed_w) * claim.carried[root]
-        for claim, b in zip(regions.claims(situation.now_s), regions.borrowers, strict=True)
-    )
-    return float((fleet.worst_wall_w(board_w) + standing_w)[root] + below_w)
+    return float((fleet.worst_wall_w(board_w) + standing_w)[root]) + lent_w
 
 
 def curve(

@@ -117,8 +117,11 @@ class Lease:
         )
 
     def take(self, tenure: Tenure) -> None:
-        """Obey a budget that is on disk."""
+        """Obey a budget that is on disk. After the first one of a leader its others raise nothing either, until it
+        has heard what this one came to."""
         if _key(tenure) > self.fence:
+            if tenure.epoch > self.named[0]:
+                self.forget_nonces()
             self.tenure = self.kept = tenure
 
     def take_unkept(self, tenure: Tenure) -> None:

@@ -1,76 +1,35 @@
 """What every region below could still be drawing, and which budgets may leave: lower first, verified, then raise.
 
 A region counts the most of: its guaranteed share, its floor, every budget whose lease could still run, and all it
-last said could be drawn there. A `Demand` that names a budget ends those before it: the region takes no older one.
+last said could be drawn there; where it never said, or could not tell, all its domain may carry. A `Demand` that
+names a budget ends those before it: the region takes no older one.
 Nothing else lowers the count but time: a lease, and after it the dead-man, the ttl and two control periods of the
 region's nodes, and a lease more for each level of regions below it. A lease is counted from the arrival of the
 nonce that the budget echoes, which lies after its mint.
 
 After a take-over what the leader before granted is unknown: a region that has not named a budget of this epoch
 counts all its domain may carry, for every raise, until all that could have been granted has run out; until then
-it is told to go on with what it says it holds. Times are
-monotonic seconds of this process.
+it is told to go on with what it says it holds. A leader whose lease at the store has ended lets no lease of a region
+end later than one that left in time: its successor cannot reach those it reaches. Times are monotonic seconds of
+this process.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from easyrider.messages import Demand
 from easyrider.tree import Leases
+from easyrider_policy.core.account import Account, Borrower, Grant, Standing
 from easyrider_policy.core.fleet import Floats
 from easyrider_policy.core.silence import Key
+
+__all__ = ["Account", "Borrower", "Grant", "Lending", "Standing"]
 
 UNHEARD_S = 3.0
 """After a take-over a region that is reachable has spoken by then; until then nobody is lowered for its sake."""
 SLACK_W = 1e-6
 LEAST_MOVE_W = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Borrower:
-    """A region as its parent's rules name it. `row`: its domain; `worst_w`: the most that domain may carry."""
-
-    id: str
-    row: int
-    guaranteed_w: float
-    worst_w: float
-    levels: int = 0  # of regions below it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """A budget that left: watts, and until when they count if nothing is heard."""
-
-    region: str
-    key: Key
-    nonce: int
-    hard_w: float
-    target_w: float
-    ends_s: float
-    before_w: float  # what the region was granted before
-
-    @property
-    def raised(self) -> bool:
-        """Whether it lets a region draw more than the one before."""
-        return self.hard_w > self.before_w
-
-
-@dataclass(slots=True)
-class Account:
-    """What is known of one region. `held_w`, `held_target_w`: newest grant, what the next one starts from."""
-
-    borrower: Borrower
-    demand: Demand | None = None
-    heard_s: float = -np.inf  # arrival of the newest demand, and of its nonce
-    answered: int = -1  # the nonce that was last echoed
-    grants: list[Grant] = field(default_factory=list)
-    fenced: bool = False  # named a budget of this epoch
-    owed_w: float = 0.0  # guaranteed by rules that it may still obey
-    held_w: float = 0.0
-    held_target_w: float = 0.0
-    why: str = ""  # what holds back its raise
 
 
 class Lending:
@@ -82,8 +41,13 @@ class Lending:
         self.leases, self.lease_s, self.version = leases, lease_s, version
         self.epoch, self.taken_s, self.seq = -1, -np.inf, 0
         self.accounts = {borrower.id: Account(borrower) for borrower in borrowers}
-        for account in self.accounts.values():
-            account.owed_w = account.held_w = account.held_target_w = account.borrower.guaranteed_w
+
+    def remember(self, kept: Mapping[str, Standing]) -> None:
+        """What a process before this one knew of guaranteed shares."""
+        for name, standing in kept.items():
+            if (account := self.accounts.get(name)) is not None:
+                account.stood(standing)
+                account.held_w = account.held_target_w = account.share_w
 
     def wait_s(self, borrower: Borrower) -> float:
         """From the end of a region's lease until its watts are surely free."""
@@ -112,15 +76,13 @@ class Lending:
             return False  # we never said that
         account.demand, account.heard_s = demand, now_s
         if demand.tree_version >= self.version:
-            account.owed_w = account.borrower.guaranteed_w
+            account.disavowed()
         if named.epoch == self.epoch:
             account.fenced = True
             # Of the named one the demand itself tells what of it is obeyed.
             account.grants = [grant for grant in account.grants if grant.key > named]
             if not account.grants:
-                account.held_w = (
-                    account.borrower.guaranteed_w if demand.granted_w is None else demand.granted_w
-                )
+                account.held_w = account.share_w if demand.granted_w is None else demand.granted_w
         elif not account.fenced and demand.granted_w is not None:
             # Under a leader before. It may hold less by now; a first budget of ours raises nothing there.
             account.held_w = account.held_target_w = demand.granted_w
@@ -145,9 +107,13 @@ class Lending:
                 continue
             account.demand, account.heard_s, account.answered = before.demand, before.heard_s, before.answered
             account.grants, account.fenced = before.grants, before.fenced
-            account.owed_w = max(account.owed_w, before.owed_w)
+            account.stood(before.standing)
             account.held_w, account.held_target_w = before.held_w, before.held_target_w
         return moved
+
+    def standings(self) -> dict[str, Standing]:
+        """What is to outlive this process before a budget names it."""
+        return {name: account.standing for name, account in self.accounts.items()}
 
     # What follows
 
@@ -159,7 +125,7 @@ class Lending:
         """The same for planning, but a take-over alone moves nothing for a moment."""
         fresh = now_s - self.taken_s <= UNHEARD_S
         return {
-            name: self._known_w(account, now_s)
+            name: self._unmoved_w(account, now_s)
             if fresh and not account.fenced
             else self._counted_w(account, now_s)
             for name, account in self.accounts.items()
@@ -177,11 +143,13 @@ class Lending:
         carried: Mapping[str, Floats],
         raises_allowed: bool,
         held: frozenset[str] = frozenset(),
+        until_s: float = np.inf,
     ) -> list[Grant]:
         """Budgets that may leave now, booked. Watts wanted (hard, target) by region.
 
         `room_w` (D,): what the hard limits leave above everything counted; `carried` (D,) by region: what each
-        domain carries of a watt there. A region is answered once a demand, and at once when it must give back.
+        domain carries of a watt there; `until_s`: end of our lease at the store. A region is answered once a demand,
+        and at once when it must give back.
         """
         left_w = room_w.copy()
         found = []
@@ -190,11 +158,17 @@ class Lending:
                 continue  # a nonce that old cannot carry a lease
             hard_w, target_w = wanted.get(name, (account.held_w, account.held_target_w))
             bar = "hold" if name in held else "" if raises_allowed and account.fenced else "take_over"
+            bar = bar or ("" if now_s <= until_s else "store")
+            lease_s = self.lease_s + min(0.0, until_s - account.heard_s)
+            if lease_s <= 0:  # all that was lent has run out there
+                hard_w, lease_s = min(hard_w, account.share_w), self.lease_s
+            if not bar and not (room_w[carried[name] > 0] < -SLACK_W).any():
+                account.vouch()
             given_w = self._given_w(account, now_s, hard_w, left_w, carried[name], bar)
             lower = given_w < account.held_w - LEAST_MOVE_W
             if account.demand.nonce == account.answered and not lower:
                 continue
-            found.append(self._grant(account, given_w, min(target_w, given_w)))
+            found.append(self._grant(account, given_w, min(target_w, given_w), lease_s))
         return found
 
     def _given_w(
@@ -230,16 +204,18 @@ class Lending:
         left_w -= carried * max(0.0, given_w - counted_w)
         return given_w
 
-    def _grant(self, account: Account, hard_w: float, target_w: float) -> Grant:
+    def _grant(self, account: Account, hard_w: float, target_w: float, lease_s: float) -> Grant:
         assert account.demand is not None
         self.seq += 1
         grant = Grant(
             region=account.borrower.id,
             key=Key(self.epoch, self.seq),
             nonce=account.demand.nonce,
+            lease_s=lease_s,
             hard_w=hard_w,
             target_w=target_w,
-            ends_s=account.heard_s + self.lease_s + self.wait_s(account.borrower),
+            vouched_w=account.standing.vouched_w or 0.0,
+            ends_s=account.heard_s + lease_s + self.wait_s(account.borrower),
             before_w=account.held_w,
         )
         account.answered = account.demand.nonce
@@ -250,21 +226,17 @@ class Lending:
         return grant
 
     def _counted_w(self, account: Account, now_s: float) -> float:
-        known_w = self._known_w(account, now_s)
-        if account.fenced:
+        known_w, unheard = self._known_w(account, now_s), account.demand is None
+        if account.fenced and not unheard:
             return known_w
-        unknown = now_s < self.taken_s + self.lease_s + self.wait_s(account.borrower)
+        unknown = unheard or now_s < self.taken_s + self.lease_s + self.wait_s(account.borrower)
         return max(known_w, account.borrower.worst_w) if unknown else known_w
+
+    def _unmoved_w(self, account: Account, now_s: float) -> float:
+        if account.demand is None:
+            return max(account.borrower.guaranteed_w, account.held_w)
+        return self._known_w(account, now_s)
 
     def _known_w(self, account: Account, now_s: float) -> float:
         """Of what is known: a region that has not been heard for long has its guaranteed share and its floor."""
-        borrower, demand = account.borrower, account.demand
-        watts = [account.owed_w, *(g.hard_w for g in account.grants if now_s < g.ends_s)]
-        if demand is not None:
-            watts.append(demand.floor_w)
-            if now_s < account.heard_s + self.lease_s + self.wait_s(borrower):
-                told = (demand.granted_w, demand.counted_w)
-                watts += [w for w in told if w is not None]
-                if demand.counted_w is None:
-                    watts.append(borrower.worst_w)
-        return max(watts)
+        return account.known_w(now_s, self.lease_s + self.wait_s(account.borrower))

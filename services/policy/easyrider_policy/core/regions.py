@@ -139,11 +139,16 @@ class Regions:
             self.wanted = fresh
 
     def compose(
-        self, now_s: float, room_w: Floats, raises_allowed: bool, held: frozenset[str] = frozenset()
+        self,
+        now_s: float,
+        room_w: Floats,
+        raises_allowed: bool,
+        held: frozenset[str] = frozenset(),
+        until_s: float = np.inf,
     ) -> list[Grant]:
         """Budgets that may leave now, booked. `room_w` (D,): what hard limits leave above all that is counted;
-        `held`: regions that may not rise."""
-        return self.lending.compose(now_s, self.wanted, room_w, self.carried, raises_allowed, held)
+        `held`: regions that may not rise; `until_s`: end of our lease at the store."""
+        return self.lending.compose(now_s, self.wanted, room_w, self.carried, raises_allowed, held, until_s)
 
     def _steady(
         self,
@@ -199,7 +204,8 @@ def _claim(account: Account, planned_w: float, carried: Floats, reached: bool, s
     none = np.zeros(0)
     if demand is None or not reached:
         return Claim(floor_w=planned_w, most_w=planned_w, curve_w=none, curve_value=none, carried=carried)
-    floor_w = max(account.owed_w, demand.floor_w)
+    # Without a floor told it may be asked to go to its share; what it cannot get below stays counted.
+    floor_w = max(account.owed_w, 0.0 if demand.floor_w is None else demand.floor_w)
     curve_w, curve_value = concave(np.array(demand.curve_w), np.array(demand.curve_value))
     if not len(curve_w):
         want_w = max(floor_w, share_w, demand.want_w)
