@@ -152,8 +152,9 @@ class Coordinator:
         picture.safety.ledger.learned(observation.overshoot.counted)
         walls.add(observation.believed_w(mean_w))
         if now_s - self._metered_s >= 1.0:
-            shown_w = [self._meter_w.get(domain, np.nan) for domain in picture.fleet.domains]
-            walls.meters(np.array(shown_w), 1.0)
+            shown_w = np.array([self._meter_w.get(domain, np.nan) for domain in picture.fleet.domains])
+            shown_w[picture.regions.above > 0] = np.nan  # what regions draw there is no offset
+            walls.meters(shown_w, 1.0)
             walls.doubt(estimates.reasons)
             self._meter_w, self._metered_s = {}, now_s
         if now_s - self._planned_s >= URGENT_S and self._alarmed(estimates):

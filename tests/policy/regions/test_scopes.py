@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scoped_site import FEED_W, GUARANTEED_W, LEASE_S, Scope, ScopedSite
 from wired_box import at
@@ -175,6 +176,19 @@ async def test_a_middle_scope_that_loses_its_parent_takes_its_own_regions_down_w
     assert site.scopes["site"].picture.regions.lending.wait_s(
         site.scopes["site"].picture.regions.borrowers[0]
     ) == pytest.approx(WAIT_S + LEASE_S)
+
+
+async def test_a_meter_teaches_an_offset_where_no_region_hangs_below_and_there_alone(
+    site: ScopedSite,
+) -> None:
+    top, aisle = site.scopes["site"], site.scopes["aisle"]
+    for _ in range(20):
+        top.coordinator.meter_seen("feed", 3500.0)
+        aisle.coordinator.meter_seen("row-b", 1500.0)
+        await site.seconds(1)
+
+    assert np.isnan(top.picture.walls.offset_w[0])
+    assert np.isfinite(aisle.picture.walls.offset_w[0])
 
 
 async def test_a_hold_above_a_region_stops_its_raises_and_its_plan_says_so(site: ScopedSite) -> None:
