@@ -19,6 +19,7 @@ from easyrider_cli.init_site import (
     Site,
     own_buses,
     read_rules,
+    refuse_removal,
     scopes_of,
     scopes_of_rules,
     told_by_rules,
@@ -57,9 +58,11 @@ class Asked:
     peer_uid: int
 
 
-def init(asked: Asked, *, add: bool, rotate: bool, as_json: bool) -> int:
+def init(asked: Asked, *, add: bool, rotate: bool, as_json: bool, remove_nodes: bool = False) -> int:
     """Exit code. Raises `AlreadyThere`, `NoSite`, `BadSite`; then nothing was written."""
     group = services_group()
+    if remove_nodes and not add:
+        raise BadSite(["--remove-nodes goes with --add, which says the nodes that stay"])
     if rotate:
         if add or asked.nodes is not None or asked.rules_file is not None:
             raise BadSite(["--rotate renews what is there; nodes and rules go with --add, afterwards"])
@@ -69,6 +72,8 @@ def init(asked: Asked, *, add: bool, rotate: bool, as_json: bool) -> int:
     elif add:
         before = _known(asked.folder)
         site, rules = _site(asked, before)
+        if not remove_nodes:
+            refuse_removal(before, site)
         init_material.write_all(SiteFolder(asked.folder, group), site, rules, certificates.today())
         done, after = "brought in line", _AFTER_RENEWAL
     else:

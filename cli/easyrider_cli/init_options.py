@@ -49,6 +49,9 @@ def init(
     days: Annotated[int, typer.Option(min=1, max=3650, help="how long certificates last")] = 397,
     peer_uid: Annotated[int, typer.Option(min=0, help="user of the actuators")] = 10001,
     add: Annotated[bool, typer.Option("--add", help="bring DIR in line with these nodes or rules")] = False,
+    remove_nodes: Annotated[
+        bool, typer.Option("--remove-nodes", help="with --add: a node not named any more loses bus and store")
+    ] = False,
     rotate: Annotated[bool, typer.Option("--rotate", help="renew every certificate in DIR")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="tell what was written as JSON")] = False,
 ) -> None:
@@ -79,4 +82,4 @@ def init(
         days=days,
         peer_uid=peer_uid,
     )
-    raise typer.Exit(written(asked, add=add, rotate=rotate, as_json=as_json))
+    raise typer.Exit(written(asked, add=add, rotate=rotate, as_json=as_json, remove_nodes=remove_nodes))

@@ -176,6 +176,18 @@ def told_by_rules(rules: Rules | None) -> dict[str, Any]:
     }
 
 
+def refuse_removal(before: Site, after: Site) -> None:
+    """Raises `BadSite` where a node would lose its users of the bus: it would fall silent at the next reload."""
+    gone = [node for node in before.nodes if node not in after.nodes]
+    if gone:
+        raise BadSite(
+            [
+                f"{', '.join(gone)} would be let in by the bus no more: name every node that stays, or say "
+                "--remove-nodes"
+            ]
+        )
+
+
 def read_rules(file: Path) -> Rules:
     """The rules document. Raises `BadSite` where it cannot be read, with every fault of it."""
     try:

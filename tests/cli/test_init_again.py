@@ -70,6 +70,31 @@ def test_a_node_more_gets_its_keys_and_those_of_the_others_stay(with_rules: Path
     assert b"FALLBACK_W=260" in after["guardian-a1/guardian-a1.env"]
 
 
+def test_a_node_that_is_no_longer_named_keeps_its_place_on_the_bus_until_its_removal_is_said(
+    tmp_path: Path,
+) -> None:
+    folder = write_site(tmp_path / "site", nodes="n1,n2")
+    before = everything(folder)
+
+    with pytest.raises(BadSite, match=r"n2 .*--remove-nodes") as caught:
+        write_site(folder, add=True, nodes="n1")
+
+    assert "n1 " not in str(caught.value)
+    assert everything(folder) == before
+    write_site(folder, add=True, remove_nodes=True, nodes="n1,n3")
+    users = (folder / "nats" / "nats.conf").read_text()
+    assert "telemetry-n2" not in users
+    assert "telemetry-n1" in users
+    assert "telemetry-n3" in users
+
+
+def test_removal_of_nodes_is_said_with_what_they_are_removed_from(tmp_path: Path) -> None:
+    with pytest.raises(BadSite, match="--add"):
+        write_site(tmp_path / "site", remove_nodes=True)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_each_region_has_a_coordinator_of_its_own_which_touches_its_own_keys_alone(tmp_path: Path) -> None:
     several = json.loads(json.dumps(RULES))
     site_domain = json.loads(json.dumps(several["domains"][0])) | {

@@ -39,10 +39,15 @@ ASKED: dict[str, Any] = {
 }
 
 
-def write_site(folder: Path, *, add: bool = False, rotate: bool = False, **asked: Any) -> Path:
+def write_site(
+    folder: Path, *, add: bool = False, rotate: bool = False, remove_nodes: bool = False, **asked: Any
+) -> Path:
     """What `easyrider init` does with these options."""
     told = ASKED | {"data": str(folder.parent / f"{folder.name}-data")} | asked
-    assert init(Asked(folder=folder, **told), add=add, rotate=rotate, as_json=False) == 0
+    done = init(
+        Asked(folder=folder, **told), add=add, rotate=rotate, remove_nodes=remove_nodes, as_json=False
+    )
+    assert done == 0
     return folder
 
 
