@@ -119,7 +119,7 @@ def then(**pdu: float) -> Rules:
 
 
 def test_a_dry_run_shows_the_watts_a_smaller_breaker_takes_and_what_that_costs_each_job() -> None:
-    told = compare(then(), then(rating_w=6000.0), Snapshot.read(STATE))
+    told = compare(then(), then(rating_w=6000.0), Snapshot.read(STATE), "local")
 
     pdu = next(row for row in told["domains"] if row["domain"] == "pdu")
     assert pdu["hard_limit_w"] == [9000.0, 6000.0]
@@ -132,8 +132,30 @@ def test_a_dry_run_shows_the_watts_a_smaller_breaker_takes_and_what_that_costs_e
         assert job["reason"] == "target:pdu"
 
 
+def test_a_dry_run_of_one_scope_of_several_leaves_out_what_others_govern() -> None:
+    split = copy.deepcopy(DOCUMENT)
+    split["regions"] = [
+        {"id": "site"},
+        {"id": "hall", "parent": "site", "domain": "pdu", "guaranteed_w": 3000.0},
+    ]
+    split["nodes"].append({"id": "n9", "domain": "feed", "class": "box", "fallback_w_per_gpu": 250})
+    rules = read_document(split, "test")
+
+    told = compare(rules, rules, Snapshot.read(STATE), "hall")
+    above = compare(rules, rules, Snapshot.read(STATE), "site")
+
+    assert [row["domain"] for row in told["domains"]] == ["pdu"]
+    assert told["domains"] == [
+        row
+        for row in compare(then(), then(), Snapshot.read(STATE), "local")["domains"]
+        if row["domain"] == "pdu"
+    ]
+    assert [row["domain"] for row in above["domains"]] == ["feed", "pdu"]
+    assert above["jobs"] == []
+
+
 def test_a_dry_run_of_the_same_rules_changes_nothing() -> None:
-    told = compare(then(), then(), Snapshot.read(STATE))
+    told = compare(then(), then(), Snapshot.read(STATE), "local")
 
     assert {row["difference_w"] for row in told["domains"]} == {0.0}
     assert all(job["slowdown"][0] == job["slowdown"][1] for job in told["jobs"])
@@ -144,7 +166,7 @@ def test_a_dry_run_from_observe_to_enforce_shows_what_enforcing_costs() -> None:
     small["domains"][1]["rating_w"] = 6000.0
     watched = read_document(small | {"modes": []}, "test")
 
-    told = compare(watched, read_document(small, "test"), Snapshot.read(STATE))
+    told = compare(watched, read_document(small, "test"), Snapshot.read(STATE), "local")
 
     for job in told["jobs"]:
         assert job["limit_w"][0] is None
@@ -158,14 +180,14 @@ def test_a_dry_run_refuses_what_the_boards_heard_forbid() -> None:
         board["max_w"] = 1000.0
 
     with pytest.raises(BadTree, match="fallbacks"):
-        compare(then(), then(rating_w=6000.0), Snapshot.read(large))
+        compare(then(), then(rating_w=6000.0), Snapshot.read(large), "local")
 
 
 @pytest.mark.parametrize(
     "state", [{}, {"boards": [], "jobs": []}, {"boards": None, "jobs": 7, "domains": "x"}, []]
 )
 def test_a_dry_run_without_anything_seen_says_so(state: Any) -> None:
-    told = compare(then(), then(rating_w=8000.0), Snapshot.read(state))
+    told = compare(then(), then(rating_w=8000.0), Snapshot.read(state), "local")
 
     assert told["jobs"] == []
     assert any("no board was heard" in limit for limit in told["limits"])
@@ -176,9 +198,9 @@ def test_a_job_whose_draw_is_unknown_is_planned_at_its_boards_maximum() -> None:
     for job in unknown["jobs"]:
         job["demand_w"] = None
 
-    told = compare(then(), then(), Snapshot.read(unknown))
+    told = compare(then(), then(), Snapshot.read(unknown), "local")
 
-    known = compare(then(), then(), Snapshot.read(STATE))
+    known = compare(then(), then(), Snapshot.read(STATE), "local")
     drawn = [
         next(row for row in each["domains"] if row["domain"] == "pdu")["drawn_w"][0] for each in (told, known)
     ]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from easyrider.errors import BadTree
+from easyrider.scopes import part_of
 from easyrider.tree import MODES, PriorityClass, Rules
 from easyrider_policy.core import curves, modes
 from easyrider_policy.core.budgets import Budgets
@@ -42,9 +43,14 @@ class _Shared:
     jobs: dict[str, tuple[float, float, str]]  # limit, slowdown, reason
 
 
-def compare(now: Rules, then: Rules, seen: Snapshot) -> dict[str, Any]:
-    """Every domain and job that is in either, now and then. Raises `BadTree` where the boards heard forbid it."""
-    found = faults(then, build(then, seen.boards))
+def compare(now: Rules, then: Rules, seen: Snapshot, scope: str) -> dict[str, Any]:
+    """Every domain and job of a scope that is in either, now and then.
+
+    A snapshot is of one scope: nodes of others would count as never heard. Raises `BadTree` where the boards heard
+    forbid it, or the scope is none of these rules.
+    """
+    now, then = part_of(now, scope), part_of(then, scope)
+    found = faults(then, build(then, seen.boards), scope)
     if found:
         raise BadTree(then.id, found)
     before, after = _shared(now, seen), _shared(then, seen)

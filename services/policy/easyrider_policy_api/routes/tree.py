@@ -129,7 +129,7 @@ async def dry_run(request: Request, _caller: Operator) -> Response:
     snapshot = await house.link.state()
     seen = Snapshot.read(snapshot.document)
     try:
-        told = compare(now, checked, seen)
+        told = compare(now, checked, seen, house.region)
     except BadTree as fault:
         raise unkeepable(fault.faults) from fault
     age_s = house.link.age_s(snapshot)
