@@ -12,6 +12,7 @@ from rich.console import Console
 from easyrider.tree import SELECTOR_KEYS, Rules
 from easyrider_cli.doors import Door, Refused, Scope
 from easyrider_policy.core.foretelling import foretell
+from easyrider_policy_api.core import selectors
 from easyrider_policy_api.core.releasing import released
 
 _LOOK_S = 0.5
@@ -55,8 +56,11 @@ def release(
     say: Callable[[str], None],
     region: str | None = None,
 ) -> Released:
-    """Foretell, edit, watch. Nothing is changed where the sums forbid it, or a hold stops it."""
-    rules, state = door.rules(), door.state()
+    """Foretell, edit, watch. Nothing is changed where the sums forbid it, a hold stops it, or a name is unknown."""
+    rules = door.rules()
+    if lost := selectors.unnamed(scope, rules, "scope"):
+        raise Refused("; ".join(f"{place} {fault}" for place, fault in lost) + "; nothing was changed")
+    state = door.state()
     foretold = _foretold(rules, released(rules, scope, reason, ""), state, region or str(state["region"]))
     if not foretold.gpus:
         foretold.done, foretold.why = True, "no GPU of this scope is limited"

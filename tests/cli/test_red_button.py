@@ -142,6 +142,16 @@ def test_a_release_is_done_when_every_board_is_let_go() -> None:
     assert [rule.mode for rule in door.known.modes] == ["enforce", "observe"]
 
 
+@pytest.mark.parametrize("words", [["node=nope"], ["rack=pdu", "node=a", "node=nope"], ["class=nope"]])
+def test_a_release_of_what_no_rules_name_is_refused_by_name(words: list[str]) -> None:
+    door = FakeDoor()
+
+    with pytest.raises(Refused, match="nope"):
+        released(door, *words)
+
+    assert door.known == RULES
+
+
 def test_a_release_that_the_sums_forbid_changes_nothing_and_says_what_lacks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

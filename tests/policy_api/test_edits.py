@@ -144,7 +144,7 @@ async def test_what_changes_nothing_makes_no_version(api: Inner) -> None:
 
 
 async def test_of_two_edits_at_once_one_wins_and_the_other_is_told(api: Inner) -> None:
-    bodies = [MODE | {"selector": {"node": [f"node-{k}"]}} for k in range(8)]
+    bodies = [MODE | {"selector": {"queue": [f"queue-{k}"]}} for k in range(8)]
 
     answers = await asyncio.gather(*(api.ask("PUT", "/modes", json=body, version=1) for body in bodies))
 

@@ -122,8 +122,8 @@ def test_of_two_edits_at_two_instances_at_once_one_wins(live: LiveApi) -> None:
         version = live.ask("GET", "/modes").headers["etag"]
         statuses: list[int] = []
 
-        def edit(where: LiveApi, node: str) -> None:
-            body = {"selector": {"node": [node]}, "mode": "shadow"}
+        def edit(where: LiveApi, queue: str) -> None:
+            body = {"selector": {"queue": [queue]}, "mode": "shadow"}
             statuses.append(where.ask("PUT", "/modes", json=body, headers={"If-Match": version}).status_code)
 
         threads = [

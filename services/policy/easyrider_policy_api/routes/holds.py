@@ -15,7 +15,7 @@ from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.core.releasing import Unclear, released
 from easyrider_policy_api.house import answer, house_of, needs, new_id, now_text
 from easyrider_policy_api.problems import Problem
-from easyrider_policy_api.routes.modes import SelectorAsked, checked, edited
+from easyrider_policy_api.routes.modes import SelectorAsked, checked, edited, of_known
 from easyrider_policy_api.routes.targets import Id
 from easyrider_policy_api.routes.told import (
     READS,
@@ -133,9 +133,11 @@ async def post_release(request: Request, _caller: Operator) -> Response:
     scope, since = checked(asked.scope, "scope"), now_text()
     reason = asked.reason or "released"
 
+    edit = of_known(lambda rules: released(rules, scope, reason, since), scope, "scope")
+
     async def work() -> Response:
-        await _refuse_in_vain(request, lambda rules: released(rules, scope, reason, since))
-        return await edited(request, lambda rules: released(rules, scope, reason, since))
+        await _refuse_in_vain(request, edit)
+        return await edited(request, edit)
 
     return await house_of(request).once_only(request, work)
 

@@ -7,9 +7,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from easyrider.records import write_record
-from easyrider.tree import SELECTOR_KEYS, Mode, ModeRule
+from easyrider.tree import SELECTOR_KEYS, Mode, ModeRule, Rules
 from easyrider_policy_api.core import edits, selectors
 from easyrider_policy_api.core.access import Caller
+from easyrider_policy_api.core.adoption import Edit
 from easyrider_policy_api.house import answer, change_of, expected, house_of, needs, now_text
 from easyrider_policy_api.problems import FieldFault, not_valid
 from easyrider_policy_api.routes.told import (
@@ -90,7 +91,8 @@ async def put_mode(request: Request, _caller: Operator) -> Response:
     asked = await house_of(request).record(request, ModeAsked)
     selector = checked(asked.selector, "selector")
     rule = ModeRule(selector=selector, mode=asked.mode, reason=asked.reason, since=now_text())
-    return await edited(request, lambda rules: edits.with_mode(rules, rule), wanted=True)
+    edit = of_known(lambda rules: edits.with_mode(rules, rule), selector, "selector")
+    return await edited(request, edit, wanted=True)
 
 
 @router.delete(
@@ -126,6 +128,17 @@ def checked(selector: dict[str, list[str]], place: str) -> dict[str, tuple[str, 
     if found:
         raise not_valid([FieldFault(*each) for each in found])
     return {key: tuple(values) for key, values in selector.items()}
+
+
+def of_known(edit: Edit, selector: edits.Selector, place: str) -> Edit:
+    """The edit, which raises `Problem` 422 where the rules do not know a node, domain or class that is named."""
+
+    def of(rules: Rules) -> Rules:
+        if found := selectors.unnamed(selector, rules, place):
+            raise not_valid([FieldFault(*each) for each in found])
+        return edit(rules)
+
+    return of
 
 
 async def edited(
