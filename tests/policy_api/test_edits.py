@@ -124,6 +124,17 @@ async def test_a_document_of_another_version_than_the_one_it_is_to_replace_is_st
     assert answer.status_code == 412
 
 
+async def test_a_stale_document_is_told_the_version_that_is_held_and_not_the_one_it_named(api: Inner) -> None:
+    for _ in range(2):
+        await api.ask("POST", "/holds", json={})
+
+    answer = await api.ask("PUT", "/tree", json=document(tree={"id": TREE, "version": 10}), version=1)
+
+    assert answer.status_code == 412
+    assert answer.json()["version"] == 3
+    assert "began with version 1 of the rules, and version 3 is held" in answer.json()["detail"]
+
+
 async def test_the_first_rules_of_all_are_put_where_none_are(api: Inner) -> None:
     api.store._rules.clear()
     assert (await api.ask("GET", "/tree")).status_code == 404

@@ -106,8 +106,11 @@ async def put_tree(request: Request, _caller: Admin) -> Response:
         done = await house.rules.create(change, rules)
     else:
         seen = expected(request, wanted=True)
-        if rules.version not in (seen, (seen or 0) + 1):
-            raise stale(seen, rules.version)
+        held = (await house.rules.held()).version
+        if seen is not None and held != seen:
+            raise stale(held, seen)
+        if rules.version not in (held, held + 1):
+            raise stale(held, rules.version)
         done = await house.rules.edit(change, lambda _held: rules, seen)
     status = 202 if done.adoption == "pending" else 201 if first is not None else 200
     told = {"version": done.rules.version, "adoption": done.adoption, "why": done.why}
