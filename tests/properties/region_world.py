@@ -25,6 +25,7 @@ class ParentProcess:
     lending: Lending
     epoch: int = -1
     taken_s: float = -np.inf
+    until_s: float = np.inf  # end of its lease at the store
     frozen: bool = False
     unsaid: list[Budget] = field(default_factory=list)  # composed before it froze, said when it wakes
 
@@ -46,6 +47,10 @@ class RegionWorld:
         self.lease_ends_s = 0.0
         self.cut: dict[str, float] = {}
         self.full: set[str] = set()  # regions whose disk takes nothing
+        self.stranded: ParentProcess | None = (
+            None  # led when a line was cut, and is on its other side with these
+        )
+        self.beyond: dict[str, tuple[float, float]] = {}  # regions, and what it wants for them
         self._queue: list[tuple[float, int, str, str, Demand | Budget]] = []
         self._count = 0
         self.wanted: dict[str, tuple[float, float]] = {}
@@ -75,6 +80,13 @@ class RegionWorld:
                 self.send("up", region.id, region.leader.demand(self.now_s))
         self._parents()
 
+    def strand(self, beyond: dict[str, tuple[float, float]]) -> None:
+        """Cut a line: the leader and these regions on one side; store, other parent and the rest on the other."""
+        self.stranded, self.leads, self.beyond = self.leads, None, beyond
+        self.lease_ends_s = self.now_s + LEADER_LEASE_S
+        if self.stranded is not None:
+            self.stranded.until_s = self.lease_ends_s
+
     def send(self, way: str, region: str, message: Demand | Budget) -> None:
         copies = 1 + (self.random.random() < 0.1 * self.rough)
         for _ in range(copies):
@@ -93,9 +105,9 @@ class RegionWorld:
                 continue
             if isinstance(message, Demand):
                 for parent in self.parents:
-                    if not parent.frozen:
+                    if not parent.frozen and self._joined(parent, name):
                         parent.lending.heard(message, self.now_s)
-            else:
+            elif self._joined(self._sender(message), name):
                 region = next(r for r in self.regions if r.id == name)
                 for leader in (region.leader, *region.former):
                     if not leader.frozen:
@@ -116,7 +128,7 @@ class RegionWorld:
             return
         if self.now_s < self.lease_ends_s:
             return
-        able = [parent for parent in self.parents if not parent.frozen]
+        able = [parent for parent in self.parents if not parent.frozen and parent is not self.stranded]
         if able:
             self.epoch += 1
             self.leads = able[0]
@@ -132,19 +144,23 @@ class RegionWorld:
             ) in parent.unsaid:  # a process that was frozen between its last question and the publish
                 self.send("down", budget.region, budget)
             parent.unsaid = []
-        parent_now = self.leads
-        if parent_now is None or parent_now.frozen or parent_now not in self.parents:
+        if self.stranded is not None:
+            self._compose(self.stranded, self.beyond)
+        if self.leads is None or self.leads.frozen or self.leads not in self.parents:
             return
         if self._whole_second() and self.random.random() < 0.3:
             self._want()
-        lending = parent_now.lending
-        counted_w = sum(lending.counted_w(self.now_s).values())
-        grants = lending.compose(
+        self._compose(self.leads, self.wanted)
+
+    def _compose(self, parent: ParentProcess, wanted: dict[str, tuple[float, float]]) -> None:
+        counted_w = sum(parent.lending.counted_w(self.now_s).values())
+        grants = parent.lending.compose(
             self.now_s,
-            self.wanted,
+            wanted,
             np.array([self.limit_w - counted_w]),
             {region.id: np.ones(1) for region in self.regions},
-            raises_allowed=self.now_s >= parent_now.taken_s + LEASES.ttl_s + 1.0,
+            raises_allowed=self.now_s >= parent.taken_s + LEASES.ttl_s + 1.0,
+            until_s=parent.until_s,
         )
         said = [
             Budget(
@@ -153,19 +169,26 @@ class RegionWorld:
                 epoch=grant.key.epoch,
                 seq=grant.key.seq,
                 nonce=grant.nonce,
-                lease_s=self.lease_s,
+                lease_s=grant.lease_s,
                 granted_w=grant.hard_w,
-                guaranteed_w=100.0,
+                guaranteed_w=grant.vouched_w,
                 t_ns=0,
                 target_w=grant.target_w,
             )
             for grant in grants
         ]
         if self.random.random() < 0.004 * self.rough:
-            parent_now.frozen, parent_now.unsaid = True, said
+            parent.frozen, parent.unsaid = True, said
             return
         for budget in said:
             self.send("down", budget.region, budget)
+
+    def _sender(self, budget: Budget) -> ParentProcess | None:
+        return next((parent for parent in self.parents if parent.epoch == budget.epoch), None)
+
+    def _joined(self, parent: ParentProcess | None, region: str) -> bool:
+        """Whether a parent and a region are on the same side of the line that was cut, if one was."""
+        return self.stranded is None or (parent is self.stranded) == (region in self.beyond)
 
     def _want(self) -> None:
         spare_w = self.limit_w - sum(region.guaranteed_w for region in self.regions)

@@ -24,11 +24,12 @@ ROUGH_SEEDS = range(40)
     spare=st.floats(0.05, 3.0),
     lease_s=st.sampled_from([5.0, 10.0, 30.0]),
 )
+@example(seed=3728781174, regions=2, rough=1.0, spare=0.05, lease_s=5.0)
 @example(seed=31814, regions=3, rough=1.0, spare=0.125, lease_s=5.0)
 def test_no_interleaving_lets_regions_draw_more_than_their_parent_has(seed, regions, rough, spare, lease_s):
     world = RegionWorld(seed, regions, rough, spare, lease_s)
 
-    highest_w = world.run(120.0)
+    highest_w = world.run(150.0)
 
     assert highest_w <= world.limit_w + 1e-6
 
@@ -81,14 +82,27 @@ def started_again_on_a_full_disk() -> RegionWorld:
     return world
 
 
-STORIES = (out_of_reach, led_from_another_host_and_back, started_again_on_a_full_disk)
+def led_on_both_sides_of_a_cut() -> RegionWorld:
+    """The parent's leader reaches the region that has all the watts, the other parent the store and the rest."""
+    world, spare_w = lent_to_the_first()
+    world.strand({"r0": world.wanted["r0"]})
+    lend_to_the_second(world, spare_w)
+    return world
+
+
+STORIES = (
+    out_of_reach,
+    led_from_another_host_and_back,
+    started_again_on_a_full_disk,
+    led_on_both_sides_of_a_cut,
+)
 
 
 def broke() -> bool:
     """Whether the limit is exceeded: in one of these stories, or for some seed of a fixed set."""
     for story in STORIES:
         world = story()
-        if world.run(40.0) > world.limit_w + 1e-6:
+        if world.run(60.0) > world.limit_w + 1e-6:
             return True
     for seed in ROUGH_SEEDS:
         world = RegionWorld(seed, 3, 1.0, 0.8, lease_s=(10.0, 30.0)[seed % 2])
@@ -139,6 +153,15 @@ def names_a_budget_that_is_not_on_the_disk(monkeypatch):
     monkeypatch.setattr(Lease, "provable_w", lambda self, boot_ns: self.envelope(boot_ns).granted_w)
 
 
+def renews_beyond_its_lease_at_the_store(monkeypatch):
+    real = Lending.compose
+
+    def lasting(self, *asked, until_s=np.inf, **named):
+        return real(self, *asked, **named)
+
+    monkeypatch.setattr(Lending, "compose", lasting)
+
+
 @pytest.mark.parametrize(
     "without",
     [
@@ -148,6 +171,7 @@ def names_a_budget_that_is_not_on_the_disk(monkeypatch):
         keeps_its_grant_when_the_lease_has_ended,
         keeps_its_lease_when_another_has_led,
         names_a_budget_that_is_not_on_the_disk,
+        renews_beyond_its_lease_at_the_store,
     ],
     ids=lambda rule: rule.__name__,
 )
@@ -198,3 +222,12 @@ def test_watts_of_a_region_that_is_cut_off_are_lent_on_after_the_full_wait_and_n
     wait_s = LEASES.dead_man_s + LEASES.ttl_s + 2 * LEASES.control_period_s
     assert LEASE_S - 4.0 <= at_share_s <= LEASE_S
     assert LEASE_S + wait_s - 1.25 <= lent_on_s <= LEASE_S + wait_s + 2.5
+
+
+def test_watts_are_lent_on_where_the_parent_is_led_on_both_sides_of_a_cut() -> None:
+    world = led_on_both_sides_of_a_cut()
+
+    world.run(60.0)
+
+    assert world.regions[0].could_w() == pytest.approx(100.0, abs=2.0)
+    assert world.regions[1].could_w() > 300.0

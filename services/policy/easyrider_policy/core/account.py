@@ -79,6 +79,12 @@ class Account:
         told_w = self.standing.vouched_w
         return self.borrower.guaranteed_w if told_w is None else told_w
 
+    def holds_w(self, now_s: float) -> float:
+        """The most it can have leave for: what it tells, what left and could still arrive, or else its share."""
+        told_w = None if self.demand is None else self.demand.granted_w
+        live_w = [grant.hard_w for grant in self.grants if now_s < grant.ends_s]
+        return max(self.share_w if told_w is None else told_w, *live_w, 0.0)
+
     def stood(self, before: Standing) -> None:
         """What held before these rules, or before this process."""
         share_w, told_w = self.borrower.guaranteed_w, before.vouched_w

@@ -183,7 +183,9 @@ class Lending:
         """Lower at once; raise by what the room carries, which is taken from `left_w`. `bar`: why nothing may rise."""
         account.why = ""
         counted_w = self._counted_w(account, now_s)
-        base_w = min(account.held_w, counted_w)  # what has run out since may be lent to others
+        base_w = min(
+            account.held_w, counted_w, account.holds_w(now_s)
+        )  # what has run out may be lent to others
         if wanted_w <= base_w:
             return wanted_w
         if bar:
