@@ -122,10 +122,11 @@ def export(
     """Write recorded samples, one row a GPU and sample, with window, refresh and quality."""
     from easyrider_cli.export_command import export as exported
 
-    exported(
+    count = exported(
         folder=folder, region=region, begins=begins, ends=ends, csv_file=csv_file, parquet_file=parquet_file,
         console=console,
     )  # fmt: skip
+    raise typer.Exit(0 if count else 1)
 
 
 @app.command()

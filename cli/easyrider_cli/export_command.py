@@ -10,12 +10,11 @@ from rich.console import Console
 
 from easyrider.errors import EasyRiderError
 from easyrider_cli.export_rows import COLUMNS, TEXT, Row, Rows
-from easyrider_cli.moment_option import unix_ns
 from easyrider_cli.parquet import sheet
+from easyrider_cli.recorded_stretch import stretch
 from easyrider_recorder.adapters.reader import Recording
 
 BATCH = 50_000
-_FOREVER_NS = 2**62
 
 
 class NothingToWrite(EasyRiderError):
@@ -35,12 +34,14 @@ def export(
     parquet_file: Path | None,
     console: Console,
 ) -> int:
-    """Write every sample of the stretch; how many rows. Raises `NothingToWrite`, `NoRecording`, `OSError`."""
+    """Write every sample of the stretch; how many rows. Raises `NothingToWrite`, `NoRecording`, `OSError`.
+
+    Raises `NothingRecorded`, `BadMomentOption` too, before a file is written.
+    """
     if (csv_file is None) == (parquet_file is None):
         raise NothingToWrite
     recording = Recording.open(folder, region)
-    from_ns = 0 if begins is None else unix_ns(begins)
-    to_ns = _FOREVER_NS if ends is None else unix_ns(ends)
+    from_ns, to_ns = stretch(recording, begins, ends)
     rows, count = Rows(), 0
     told = rows.of(record for _boot, record in recording.records(from_ns, to_ns))
     with _csv(csv_file) if csv_file is not None else _parquet(parquet_file) as write:

@@ -12,7 +12,8 @@ from easyrider import log
 from easyrider.errors import BadTree, EasyRiderError
 from easyrider.tree import Rules
 from easyrider.tree_reader import read
-from easyrider_cli.moment_option import unix_ns
+from easyrider_cli.preflight import CannotShow, writable_file
+from easyrider_cli.recorded_stretch import stretch
 from easyrider_cli.replay_engine import run
 from easyrider_cli.replay_report import Report, compare
 from easyrider_policy.core.checks import refuse
@@ -21,7 +22,6 @@ from easyrider_recorder.adapters.reader import Recording
 from easyrider_recorder.core.framing import Record
 
 RULES = "rules."
-_FOREVER_NS = 2**62
 
 
 class NotReplayable(EasyRiderError):
@@ -39,20 +39,24 @@ def replay(
     json_file: Path | None,
     console: Console,
 ) -> Report:
-    """Run it, show the differences, write what was asked for. Raises `NoRecording`, `NotReplayable`, `BadTree`."""
+    """Run it, show the differences, write what was asked for.
+
+    Raises `NoRecording`, `NothingRecorded`, `NotReplayable`, `BadTree`, and `CannotShow` before anything is run.
+    """
     log.configure("easyrider", level="error", form="console")
+    _refuse_unwritable(picture, json_file)
     recording = Recording.open(folder, region)
-    from_ns = 0 if begins is None else unix_ns(begins)
-    to_ns = _FOREVER_NS if ends is None else unix_ns(ends)
+    from_ns, to_ns = stretch(recording, begins, ends)
     if rules_file is None:
         rules, named = _rules_before(Recording.open(folder, recording.region), from_ns), "the recorded rules"
     else:
         rules, named = _given(rules_file), str(rules_file)
-    stretch = _stretch(recording, from_ns, to_ns, rules, follow=rules_file is None)
-    told = run(rules, recording.region, stretch)
+    records = _records(recording, from_ns, to_ns, rules, follow=rules_file is None)
+    told = run(rules, recording.region, records)
     if not told.replayed:
         raise NotReplayable(
-            f"nothing could be planned from {told.messages} messages: do the rules name the nodes that were recorded?"
+            f"nothing could be planned from {told.messages} messages: do the rules name the nodes that were "
+            "recorded? If so, name a longer stretch"
         )
     if rules_file is None:
         named = f"{named} (version {rules.version})"
@@ -114,7 +118,7 @@ def show(report: Report, console: Console) -> None:
     )
 
 
-def _stretch(
+def _records(
     recording: Recording, from_ns: int, to_ns: int, first: Rules, *, follow: bool
 ) -> Iterator[tuple[Record, Rules | None]]:
     """Records in order, on one monotonic clock also where the recorder's machine was booted anew."""
@@ -151,6 +155,15 @@ def _rules_before(recording: Recording, from_ns: int) -> Rules:
 
 def _parsed(record: Record) -> Rules:
     return read(record.body.decode(errors="replace"), "the recorded rules")
+
+
+def _refuse_unwritable(picture: Path | None, json_file: Path | None) -> None:
+    if picture is not None:
+        writable_file("--picture", picture)
+        if picture.suffix.lower() != ".png":
+            raise CannotShow(f"--picture {picture}: a name that ends in .png is expected")
+    if json_file is not None:
+        writable_file("--json", json_file)
 
 
 def _given(file: Path) -> Rules:

@@ -179,6 +179,8 @@ def _domain_side(plans: Plans, end_s: float, name: str) -> DomainSide:
 
 def _spans(plans: Plans, end_s: float, part: Callable[[Plan], T | None]) -> Iterator[tuple[float, T]]:
     """For how long each plan stood, with the part of it that is asked about."""
+    if not plans:
+        return
     ends = [at_s for at_s, _plan in plans[1:]] + [end_s]
     for (at_s, plan), next_s in zip(plans, ends, strict=True):
         if (found := part(plan)) is not None:

@@ -14,8 +14,11 @@ from said import NOON_NS
 from wired_box import frame
 
 from easyrider import quality, wire
+from easyrider_cli.__main__ import main
 from easyrider_cli.export_command import NothingToWrite, export
 from easyrider_cli.export_rows import COLUMNS
+from easyrider_cli.moment_option import BadMomentOption
+from easyrider_cli.recorded_stretch import NothingRecorded
 from easyrider_recorder.adapters.segment import Segment
 from easyrider_recorder.core.framing import Record
 from easyrider_recorder.core.places import hour_of
@@ -33,7 +36,7 @@ def recorded(folder: Path, *frames: Any) -> Path:
     return folder
 
 
-def exported(folder: Path, said: StringIO | None = None, **where: Path) -> int:
+def exported(folder: Path, said: StringIO | None = None, **where: Any) -> int:
     known: dict[str, Any] = {
         "region": None,
         "begins": None,
@@ -146,6 +149,25 @@ def test_bytes_that_are_no_message_are_counted_and_the_rest_is_written(tmp_path:
 
     assert exported(folder, said, csv_file=tmp_path / "gpus.csv") == 8
     assert "1 messages could not be read" in said.getvalue()
+
+
+def test_an_export_without_a_row_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = recorded(tmp_path / "recording", sample(gpus=""))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("sys.argv", ["easyrider", "export", str(folder), "--csv", str(tmp_path / "gpus.csv")])
+
+    assert main() == 1
+
+
+def test_a_stretch_of_which_nothing_was_recorded_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    folder, file = recorded(tmp_path / "recording", sample()), tmp_path / "gpus.csv"
+
+    with pytest.raises(NothingRecorded, match="goes from"):
+        exported(folder, csv_file=file, begins="2040-01-01T00:00:00Z")
+    with pytest.raises(BadMomentOption, match="is later than"):
+        exported(folder, csv_file=file, begins="2040-01-01T00:00:00Z", ends="2039-01-01T00:00:00Z")
+
+    assert not file.exists()
 
 
 def test_one_file_is_named_or_nothing_is_done(tmp_path: Path) -> None:

@@ -12,13 +12,21 @@ import yaml
 from made_site import a_while
 from rich.console import Console
 
+from easyrider import wire
 from easyrider.errors import BadTree
+from easyrider.messages import Plan
 from easyrider.tree import Rules
 from easyrider.tree_reader import dump
+from easyrider_cli import replay_command
 from easyrider_cli.moment_option import BadMomentOption
+from easyrider_cli.preflight import CannotShow
+from easyrider_cli.recorded_stretch import NothingRecorded
 from easyrider_cli.replay_command import NotReplayable, replay
-from easyrider_cli.replay_report import Report
+from easyrider_cli.replay_engine import Told
+from easyrider_cli.replay_report import Report, compare
 from easyrider_recorder.adapters.reader import NoRecording, Recording
+from easyrider_recorder.adapters.segment import Segment
+from easyrider_recorder.core.places import hour_of
 
 
 @pytest.fixture(scope="module")
@@ -149,5 +157,49 @@ def test_what_cannot_be_replayed_is_said_by_name(recording: Any, tmp_path: Path)
         replayed(folder, rules_file=tmp_path / "missing.yaml")
     with pytest.raises(BadMomentOption):
         replayed(folder, begins="yesterday")
-    with pytest.raises(NotReplayable):
+    with pytest.raises(NothingRecorded, match="goes from 2026-01-09T12:"):
         replayed(folder, begins="2030-01-01T00:00:00Z")
+    with pytest.raises(BadMomentOption, match="is later than"):
+        replayed(folder, begins="2026-01-09T12:17:20Z", ends="2026-01-09T12:17:00Z")
+
+
+def test_a_stretch_in_which_no_plan_was_recorded_is_compared_with_nothing(recording: Any) -> None:
+    bodies = [r.body for _boot, r in Recording.open(recording[0]).records() if ".plan." in r.subject]
+    plan = wire.decode(bodies[-1], (Plan,))
+    assert isinstance(plan, Plan)
+
+    report = compare(Told(replayed=[(0.5, plan), (1.0, plan)]), rules="these", dropped=0, damage=[])
+
+    assert report.domains
+    assert {d.recorded.mean_target_w for d in report.domains} == {None}
+    assert all(d.replayed.mean_target_w for d in report.domains)
+
+
+def test_a_stretch_too_short_for_a_plan_is_told_as_such(recording: Any) -> None:
+    with pytest.raises(NotReplayable, match="name a longer stretch"):
+        replayed(recording[0], begins="2026-01-09T12:17:00Z", ends="2026-01-09T12:17:00Z")
+
+
+def test_files_that_hold_no_record_are_told_as_such(tmp_path: Path) -> None:
+    Segment.create(tmp_path / "r", hour_of(1_767_960_000_000_000_000), {}).close()
+
+    with pytest.raises(NoRecording, match="nothing was recorded of region r"):
+        replayed(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "words"),
+    [
+        ("picture", "x.bogus", "--picture .*x.bogus: .*png"),
+        ("picture", "none/x.png", "there is no folder"),
+        ("json_file", "none/x.json", "--json .*there is no folder"),
+        ("json_file", ".", "it is a folder"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_replayed(
+    recording: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str, words: str
+) -> None:
+    monkeypatch.setattr(replay_command, "run", None)
+
+    with pytest.raises(CannotShow, match=words):
+        replayed(recording[0], **{option: tmp_path / name})

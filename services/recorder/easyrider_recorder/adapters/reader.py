@@ -67,6 +67,19 @@ class Recording:
                     continue
         return found
 
+    def span(self) -> tuple[int, int] | None:
+        """Unix ns of the first and of the last record, by the heads of blocks alone; None: there is no record."""
+        ends = []
+        for path in self._paths:
+            with path.open("rb") as file:
+                try:
+                    _about(file)
+                except Damaged:
+                    continue
+                for _offset, head in blocks(file, [], path, file.tell()):
+                    ends += [head.first_unix_ns, head.last_unix_ns]
+        return (min(ends), max(ends)) if ends else None
+
     def records(self, from_ns: int = 0, to_ns: int = _LONGEST_NS) -> Iterator[tuple[str, Record]]:
         """Records that arrived in this stretch of Unix time, each with the boot of the recorder, in order."""
         for path in self._paths:
