@@ -92,8 +92,18 @@ class ApiDoor:
 
 
 def _checked(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+    try:
+        parts = urlsplit(url)
+        usable = parts.port != 0
+    except ValueError:  # its words may repeat what stands where a port is expected
+        raise BadApi("--api: its host or port makes no sense; an address like https://host:8480") from None
+    if (
+        not usable
+        or parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.username
+        or parts.query
+    ):
         raise BadApi(f"--api {url}: an address like https://host:8480 is expected, without user or query")
     if parts.scheme == "http" and not _here(parts.hostname):
         raise BadApi(f"--api {url}: a token is not sent in the clear beyond this machine; use https")

@@ -9,6 +9,7 @@ from easyrider.tree import HoldRule, Rules
 
 Scope = Mapping[str, tuple[str, ...]]
 """A selector: keys AND, values OR; empty is everything."""
+LONGEST_REASON = 500
 
 
 class Refused(EasyRiderError):
@@ -17,6 +18,13 @@ class Refused(EasyRiderError):
     def __init__(self, why: str) -> None:
         self.why = why
         super().__init__(f"refused: {why}")
+
+
+def fit_reason(reason: str) -> str:
+    """The reason, as long as the API takes one, by whichever door it goes. Raises `Refused`."""
+    if len(reason) > LONGEST_REASON:
+        raise Refused(f"a reason of {len(reason)} characters: {LONGEST_REASON} at most; nothing was changed")
+    return reason
 
 
 class NoAnswer(EasyRiderError):

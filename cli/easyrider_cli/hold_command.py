@@ -14,16 +14,16 @@ from rich.console import Console
 from easyrider.guardian_link import GuardianLink
 from easyrider.moments import rfc_3339
 from easyrider.tree import HoldRule
-from easyrider_cli.doors import Done, Door, Refused
+from easyrider_cli.doors import Done, Door, Refused, fit_reason
 from easyrider_cli.restore_command import NoGuardian
 
 
 def hold(door: Door, domains: Iterable[str], reason: str) -> dict[str, Any]:
-    """What was done, for machines."""
+    """What was done, for machines. Raises `Refused`."""
     rule = HoldRule(
         id=f"hold-{secrets.token_hex(3)}",
         domains=tuple(domains),
-        reason=reason,
+        reason=fit_reason(reason),
         since=rfc_3339(time.time()),
         by=whoami(),
     )
@@ -47,7 +47,12 @@ def clear(door: Door, ids: Iterable[str], domains: Iterable[str]) -> dict[str, A
 
 
 def on_node(socket: Path, reason: str | None) -> dict[str, Any]:
-    """Hold one node through its guardian, or clear it (`reason` None). Raises `NoGuardian`, `LinkRefused`."""
+    """Hold one node through its guardian, or clear it (`reason` None).
+
+    Raises `Refused`, `NoGuardian`, `LinkRefused`.
+    """
+    if reason is not None:
+        fit_reason(reason)
     if not socket.exists():
         raise NoGuardian(socket)
     with GuardianLink.open(socket) as guardian:

@@ -4,7 +4,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from easyrider import log, subjects
+from easyrider import address_checks, log, subjects
 from easyrider.errors import EasyRiderError
 from easyrider.nats_config import is_seed
 
@@ -15,6 +15,13 @@ class BadRegion(EasyRiderError):
     def __init__(self, region: str, why: str) -> None:
         self.region = region
         super().__init__(f"--region: {why}")
+
+
+class BadBus(EasyRiderError):
+    """What was given as the address of a bus is none."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"--nats-url {why}")
 
 
 class NoSeed(EasyRiderError):
@@ -86,6 +93,15 @@ def checked_region(region: str) -> str:
         return subjects.token(region)
     except subjects.BadToken as fault:
         raise BadRegion(region, str(fault)) from fault
+
+
+def checked_bus(url: str) -> str:
+    """The address, by the same check as that of every service. Raises `BadBus`, which repeats nothing secret."""
+    try:
+        address_checks.nats_address(url)
+    except ValueError as fault:
+        raise BadBus(str(fault)) from fault
+    return url
 
 
 def checked_seed(file: Path) -> Path:

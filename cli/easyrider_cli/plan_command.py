@@ -76,7 +76,9 @@ def follow(
     health: Path | None = None
     shown = None if user is None else bus_user(user)
     seed_file = seed_file or (None if shown is None else shown.seed_file)
-    if nats_url is None:
+    if nats_url is not None:
+        listening.checked_bus(nats_url)
+    else:
         known = address.read(run)
         nats_url = known.nats_url
         if seed_file is None and known.watcher_seed is not None:

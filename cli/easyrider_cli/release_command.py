@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from easyrider.tree import SELECTOR_KEYS, Rules
-from easyrider_cli.doors import Door, Refused, Scope
+from easyrider_cli.doors import Door, Refused, Scope, fit_reason
 from easyrider_policy.core.foretelling import foretell
 from easyrider_policy_api.core import selectors
 from easyrider_policy_api.core.releasing import released
@@ -57,6 +57,7 @@ def release(
     region: str | None = None,
 ) -> Released:
     """Foretell, edit, watch. Nothing is changed where the sums forbid it, a hold stops it, or a name is unknown."""
+    fit_reason(reason)
     rules = door.rules()
     if lost := selectors.unnamed(scope, rules, "scope"):
         raise Refused("; ".join(f"{place} {fault}" for place, fault in lost) + "; nothing was changed")

@@ -61,6 +61,17 @@ def said(
         (("plan", "--region", "a.b"), "--region: 'a.b' cannot stand in a subject"),
         (("plan", "--nats-url", "nats://127.0.0.1:9", "--seed-file", "none.nk"), "none.nk: No such file"),
         (("plan", "--nats-url", "nats://127.0.0.1:9", "--seed-file", "full/thesis.tex"), "no nkey seed"),
+        (
+            ("plan", "--nats-url", "nats://127.0.0.1:99999"),
+            "--nats-url is no address such as nats://host:4222",
+        ),
+        (("plan", "--nats-url", "http://127.0.0.1"), "--nats-url is no address such as nats://host:4222"),
+        (("hold", "--api", "http://[::1", "--token-file", "t"), "--api: its host or port makes no sense"),
+        (
+            ("hold", "--api", "http://[::1]:99999", "--token-file", "t"),
+            "--api: its host or port makes no sense",
+        ),
+        (("hold", "--socket", "none", "--reason", 501 * "x"), "500 at most"),
         (("twin", "exec", "--run", "nowhere", "--", "true"), "no stack is up in nowhere"),
         (("restore", "--run", "nowhere"), "no guardian listens"),
         (("check", "nowhere.yaml"), "No such file"),

@@ -142,6 +142,18 @@ def test_a_release_is_done_when_every_board_is_let_go() -> None:
     assert [rule.mode for rule in door.known.modes] == ["enforce", "observe"]
 
 
+def test_a_reason_is_as_long_as_the_api_takes_one_by_every_door() -> None:
+    door = FakeDoor()
+
+    with pytest.raises(Refused, match="500 at most"):
+        hold_command.hold(door, [], 501 * "x")
+    with pytest.raises(Refused, match="500 at most"):
+        release_command.release(door, {"node": ("a",)}, 501 * "x", 1.0, [].append)
+
+    assert door.known == RULES
+    assert hold_command.hold(door, [], 500 * "x")["in_force"]
+
+
 @pytest.mark.parametrize("words", [["node=nope"], ["rack=pdu", "node=a", "node=nope"], ["class=nope"]])
 def test_a_release_of_what_no_rules_name_is_refused_by_name(words: list[str]) -> None:
     door = FakeDoor()
