@@ -87,7 +87,7 @@ def measure(nodes: int, load: str) -> dict[str, Any]:
             beside.stop()
         told, _ = emulated.communicate(timeout=60)
         dropped += drops(Path(name) / "health")
-        real_writes = len(writes.read_text().splitlines())
+        real_writes = len(writes.read_text().splitlines()) if writes.exists() else 0
         rss_mb = counter(Path(name) / "health", "process_resident_memory_bytes") / 1e6
     seen = json.loads(told)
     latencies_ms = np.array(seen["latencies_ms"])
