@@ -3,14 +3,19 @@
 
 import asyncio
 import json
+import ssl
 import sys
+from pathlib import Path
 
 import msgpack
 import nats
 
 
-async def main(url: str, seed_file: str | None = None) -> None:
-    bus = await nats.connect(url, nkeys_seed=seed_file, inbox_prefix="_INBOX_integration")
+async def main(url, seed_file=None, ca_file=None, certificate=None, key=None) -> None:
+    tls = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
+    if tls is not None and certificate is not None:
+        tls.load_cert_chain(certificate, key)
+    bus = await nats.connect(url, nkeys_seed=seed_file, tls=tls, inbox_prefix="_INBOX_integration")
     plans = await bus.subscribe("easyrider.v1.plan.>")  # now and then gone: a newer one is always better
     kept = await bus.jetstream().subscribe("easyrider.v1.event.>", ordered_consumer=True)  # from the first on
     await asyncio.gather(told(plans, show_plan), told(kept, show_event))
@@ -28,9 +33,12 @@ def show_plan(data: bytes) -> None:
 
 
 def show_event(data: bytes) -> None:
-    event = json.loads(data)
-    print(event["time"], event["type"], event["data"], flush=True)
+    print(*map(json.loads(data).get, ("time", "type", "data")), flush=True)
 
 
 if __name__ == "__main__":
+    if not 2 <= len(sys.argv) <= 6:
+        sys.exit("usage: hello.py URL [SEED_FILE [CA_FILE [CERTIFICATE KEY]]]")
+    if missing := [name for name in sys.argv[2:] if not Path(name).is_file()]:
+        sys.exit(f"hello.py: there is no file {', '.join(missing)}")
     asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""A program of a stranger: told what it lacks in one line, and let in at an installation with TLS by its folder."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from installed_site import Installed, site_installed
+
+from easyrider.bus import Bus
+from easyrider.tls import TlsFiles
+
+HELLO = Path(__file__).parents[2] / "integrations" / "hello" / "hello.py"
+
+
+def says(*words: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-I", str(HELLO), *words], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.returncode, done.stderr
+
+
+def test_without_an_address_its_usage_is_shown() -> None:
+    code, errors = says()
+
+    assert code == 1
+    assert errors.startswith("usage: hello.py URL")
+    assert len(errors.splitlines()) == 1
+
+
+def test_a_key_that_is_not_there_is_named(tmp_path: Path) -> None:
+    code, errors = says("nats://127.0.0.1:9", str(tmp_path / "none.nk"))
+
+    assert code == 1
+    assert errors == f"hello.py: there is no file {tmp_path / 'none.nk'}\n"
+
+
+async def heard(site: Installed) -> str:
+    """The first line that it prints of an event which the bus keeps."""
+    here, ours = site.folder / "policy", site.folder / "integration"
+    tls = TlsFiles(ca=here / "ca.pem", certificate=here / "certificate.pem", key=here / "key.pem")
+    async with Bus.connect(site.nats_url, name="policy", seed_file=site.seed("policy"), tls=tls) as bus:
+        await bus.keep_events()
+        await bus.publish_event("leader_change", "r1", {"epoch": 7}, source="policy", ack_s=5.0)
+        words = [str(ours / name) for name in ("integration.nk", "ca.pem", "certificate.pem", "key.pem")]
+        stranger = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", str(HELLO), site.nats_url, *words, stdout=asyncio.subprocess.PIPE
+        )
+        try:
+            assert stranger.stdout is not None
+            return (await asyncio.wait_for(stranger.stdout.readline(), 30)).decode()
+        finally:
+            if stranger.returncode is None:
+                stranger.kill()
+            await stranger.wait()
+
+
+def test_at_an_installation_with_tls_it_is_let_in_by_what_its_folder_holds(tmp_path: Path) -> None:
+    with site_installed(tmp_path) as site:
+        line = asyncio.run(heard(site))
+
+    assert "leader_change" in line
+    assert "7" in line
