@@ -9,6 +9,7 @@ from rich.table import Table
 from easyrider.errors import BadTree, EasyRiderError
 from easyrider.tree import ModeRule
 from easyrider.tree_reader import read
+from easyrider_cli.check_remarks import remarks
 from easyrider_policy.core.checks import fallback_w, faults, start_w
 from easyrider_policy.core.fleet import Fleet, build
 
@@ -36,6 +37,8 @@ def check(file: Path, console: Console) -> int:
         f"{file}: rules {rules.id} version {rules.version} can be kept",
         highlight=False, markup=False, soft_wrap=True,
     )  # fmt: skip
+    for remark in remarks(rules):
+        out.print(f"remark: {remark}", highlight=False, markup=False, soft_wrap=True)
     out.print(_sums(fleet, rules.modes))
     return 0
 

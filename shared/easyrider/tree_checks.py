@@ -129,6 +129,10 @@ def _check_meters(rules: Rules, faults: Faults) -> None:
 def _check_curve(place: str, domain: Domain, faults: Faults) -> None:
     for point in domain.curve:
         _positive(f"{place}.curve", {"multiple": point.multiple, "time_s": point.time_s}, faults)
+        if 0 < point.multiple < 1:
+            faults.add(
+                f"{place}.curve", f"multiple is {point.multiple:g}, below 1: a load within the rating is held"
+            )
     for before, after in zip(domain.curve, domain.curve[1:], strict=False):
         if after.multiple <= before.multiple or after.time_s >= before.time_s:
             faults.add(

@@ -66,3 +66,45 @@ def test_a_document_that_is_no_text_is_refused_by_name(tmp_path: Path) -> None:
 
     with pytest.raises(NoDocument, match="it is no text"):
         check(tmp_path / "rules.yaml", Console())
+
+
+def test_a_domain_rated_above_what_feeds_it_is_remarked_on_and_not_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = copy.deepcopy(GOOD)
+    pdu = next(domain for domain in document["domains"] if domain["id"] == "pdu")
+    pdu["rating_w"], pdu["target_w"] = 300_000.0, 10_000.0
+
+    code, errors = judged(tmp_path, document)
+
+    assert (code, errors) == (0, "")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "remark: domains[pdu] is rated 300000 W, above the" in said
+    assert "W of ups above it" in said
+
+
+def test_a_mode_of_a_node_that_no_rules_name_is_remarked_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = copy.deepcopy(GOOD)
+    document["modes"].append(
+        {"selector": {"node": ["node-77", "node-*"]}, "mode": "shadow", "reason": "", "since": ""}
+    )
+
+    code, errors = judged(tmp_path, document)
+
+    assert (code, errors) == (0, "")
+    said = " ".join(capsys.readouterr().out.split())
+    place = f"modes[{len(document['modes']) - 1}].selector.node"
+    assert f"remark: {place} names what these rules do not know: node-77; until" in said
+
+
+def test_a_curve_below_its_rating_is_refused_by_name(tmp_path: Path) -> None:
+    document = copy.deepcopy(GOOD)
+    ups = next(domain for domain in document["domains"] if domain["id"] == "ups")
+    ups["curve"] = [{"multiple": 0.9, "time_s": 6000}, {"multiple": 1.5, "time_s": 10}]
+
+    code, errors = judged(tmp_path, document)
+
+    assert code == 2
+    assert "domains[ups].curve multiple is 0.9, below 1" in " ".join(errors.split())
