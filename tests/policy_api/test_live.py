@@ -137,7 +137,7 @@ def test_of_two_edits_at_two_instances_at_once_one_wins(live: LiveApi) -> None:
 
         assert sorted(statuses) == [200, 412, 412, 412]
         modes = other.ask("GET", "/modes").json()["modes"]
-        assert len([row for row in modes if row["selector"].get("node", [""])[0].startswith("at-once")]) == 1
+        assert len([row for row in modes if row["selector"].get("queue", [""])[0].startswith("at-once")]) == 1
     finally:
         assert other.process.end() == 0
 
