@@ -29,6 +29,9 @@ _LOOK_S = metrics.histogram(
 _COMMANDS = metrics.counter("policy_commands_total", "commands said, by kind", ["kind"])
 _UNSAID = metrics.counter("policy_commands_unsaid_total", "commands composed that did not leave", ["why"])
 
+TELL_PER_BOARD_S = 0.4 / 8000
+"""By board of the site, between two plans told: events of a large one follow each other closely, and the word on a
+thousand domains costs more than the plan. What is decided leaves at once all the same."""
 HEARD_BY_S = 5.0
 """Nodes tell of their boards once a second: by then one should have."""
 
@@ -74,7 +77,8 @@ class Loop:
         self._verified = False
         self._waiting: set[str] = set()
         self._unfit: tuple[str, ...] = ()
-        self.looked_s = self._lent_s = -math.inf
+        self.looked_s = self._lent_s = self._told_s = -math.inf
+        self._untold: str | None = None  # what caused the first plan that nobody has been told of
         self.notes: list[Callable[[Look], None]] = []  # told of a look before it is written down
         self.says: list[Callable[[Look], Awaitable[None]]] = []  # say what goes before commands
         self._hurry = asyncio.Event()
@@ -88,11 +92,15 @@ class Loop:
             await self.once(began_s)
             self.looked_s = self._clocks.now_s()
             _LOOK_S.observe(self.looked_s - began_s)
-            due_s = max(due_s + self._tick_s, self.looked_s)
-            self._hurry.clear()
+            spent_s = self.looked_s - began_s
+            # Whoever hears nodes must get a turn too: a look never takes more than half of the time, and where
+            # something cannot wait for the beat, never more than two thirds.
+            due_s = max(due_s + self._tick_s, self.looked_s + spent_s)
+            await asyncio.sleep(spent_s / 2)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(due_s - self.looked_s):
+                async with asyncio.timeout(max(0.0, due_s - self._clocks.now_s())):
                     await self._hurry.wait()
+            self._hurry.clear()
 
     def frames_taken(self, now_s: float) -> None:
         """Fresh samples are in the columns: what cannot wait for the next beat is looked at now."""
@@ -119,8 +127,11 @@ class Loop:
             self.state = {}  # the store holds what the leader says
         gauges.show_lead(lead.phase != "contending", lead.epoch)
         gauges.show_orders(look.orders)
-        if look.cause is not None:
-            await self._tell(look, now_s, look_ms)
+        self._untold = self._untold or look.cause
+        boards = len(self._coordinator.picture.fleet.gpus)
+        if self._untold is not None and now_s - self._told_s >= boards * TELL_PER_BOARD_S:
+            await self._tell(look, self._untold, now_s, look_ms)
+            self._untold, self._told_s = None, now_s
         elif not self._coordinator.picture.fleet.nodes:
             await self._tell_lender(look, now_s)
         elif not self._coordinator.picture.fleet.gpus:
@@ -219,9 +230,9 @@ class Loop:
                 "a command did not leave", node=command.node, fault=str(fault)
             )
 
-    async def _tell(self, look: Look, now_s: float, look_ms: float) -> None:
+    async def _tell(self, look: Look, cause: str, now_s: float, look_ms: float) -> None:
         coordinator, decision = self._coordinator, self._coordinator.decision
-        if decision is None or look.cause is None:
+        if decision is None:
             return
         self._seq += 1
         plan = tell(
@@ -230,7 +241,7 @@ class Loop:
             look.sums,
             look.orders,
             seq=self._seq,
-            cause=look.cause,
+            cause=cause,
             plan_ms=look_ms,
             now_s=now_s,
             clocks_ns=self._clocks.stamps_ns(),
