@@ -78,7 +78,7 @@ GUARDS = (
         (
             (
                 "easyrider_policy/core/ledger.py",
-                "        lost = (self.roll.silent(now_s) & ~fleet.boot_guard) | unknown\n",
+                "        lost = (silent & ~fleet.boot_guard) | unknown\n",
                 "        lost = np.zeros_like(unknown)\n",
             ),
         ),

@@ -9,6 +9,7 @@ from mutants import copy_packages, edit
 pytestmark = [pytest.mark.mutation, pytest.mark.slow, pytest.mark.timeout(180)]
 
 LEASE, LENDING = "easyrider_policy/core/lease.py", "easyrider_policy/core/lending.py"
+ACCOUNT = "easyrider_policy/core/account.py"
 REGION, PARENT = "policy/regions/test_lease.py", "policy/regions/test_lending.py"
 GUARDS = (
     Guard(
@@ -32,7 +33,7 @@ GUARDS = (
     Guard(
         "no raise by a leader's first word",
         "easyrider_policy",
-        ((LEASE, "if budget.epoch > self.fence[0]:", "if False:"),),
+        ((LEASE, "if budget.epoch > self.named[0]:", "if False:"),),
         (f"{REGION}::test_the_first_budget_of_a_new_leader_raises_nothing_and_lowers_at_once",),
     ),
     Guard(
@@ -57,7 +58,7 @@ GUARDS = (
         "naming before lending on",
         "easyrider_policy",
         ((LENDING, "        account.grants = [*kept, grant]", "        account.grants = [grant]"),
-         (LENDING, "            told = (demand.granted_w, demand.counted_w)", "            told = ()")),
+         (ACCOUNT, "for w in (demand.granted_w, demand.counted_w) if", "for w in () if")),
         (f"{PARENT}::test_what_one_gives_back_is_lent_on_when_it_says_so_and_not_before",),
     ),
     Guard(
@@ -75,7 +76,7 @@ GUARDS = (
     Guard(
         "no more than is still there",
         "easyrider_policy",
-        ((LENDING, "base_w = min(account.held_w, counted_w)", "base_w = account.held_w"),),
+        ((LENDING, "account.held_w, counted_w, account.holds_w(now_s)", "account.held_w, account.held_w"),),
         (f"{PARENT}::test_a_region_that_comes_back_gets_no_more_than_is_still_there",),
     ),
 )  # fmt: skip
