@@ -43,6 +43,7 @@ bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/twin.py
 	$(BIN)/python bench/day.py
 	$(BIN)/python bench/agent.py
+	$(BIN)/python bench/fleet.py
 
 docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json, docs/openapi.json
 	$(BIN)/python -m easyrider.catalogue
