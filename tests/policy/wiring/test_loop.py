@@ -180,3 +180,15 @@ async def test_what_has_never_been_heard_has_no_age() -> None:
 
     assert not ready
     assert {checks[name]["age_s"] for name in ("states", "frames", "loop")} == {None}
+
+
+async def test_a_large_site_is_told_of_its_plans_less_often_and_commanded_all_the_same(
+    led: Wired, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "TELL_PER_BOARD_S", 0.5)  # four boards: as forty thousand would make it
+    since = len(led.bus.exchange.said)
+
+    await led.seconds(6)
+
+    assert 2 <= len(led.said(Plan, since)) <= 4
+    assert len(led.said(SetLimits, since)) >= 10  # two nodes, granted every second
