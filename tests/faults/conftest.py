@@ -1,5 +1,6 @@
 """One calm site for the faults that leave it whole: its tests stand in `test_site_*.py` and run one after another."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,3 +34,15 @@ def bridge(site: Site) -> Iterator[Supply]:
     """Says what the UPS of the calm site still carries, in place of the bridge."""
     with voice(site.stack.servers, "infra-bridge") as speaking:
         yield Supply(speaking)
+
+
+@pytest.fixture(autouse=True)
+def whole_again(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test of the calm site its UPS carries all modules, so that what one breaks fails no other."""
+    yield
+    if "bridge" in request.fixturenames and "site" in request.fixturenames:
+        site: Site = request.getfixturevalue("site")
+        for child in site.stack.children.values():
+            child.signal(signal.SIGCONT)
+        site.tell_twin("fail_module", domain="ups", modules=0)
+        request.getfixturevalue("bridge").say(5)
