@@ -1,0 +1,1 @@
+"""Controllers that keep a hall within its limits, each on the same contract."""
