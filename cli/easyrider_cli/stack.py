@@ -16,7 +16,6 @@ import yaml
 from easyrider_cli import address
 from easyrider_cli.process import Child, end_all, how_it_ended, wait_for
 from easyrider_cli.readiness import is_ready
-from easyrider_cli.recorder_child import recorder_child
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import Servers, servers_up
 from easyrider_cli.site import rules_of
@@ -105,14 +104,15 @@ def stack_up(
     without: tuple[str, ...] = (),
     orphaned: signal.Signals = signal.SIGTERM,
     insecure: bool = False,
-    record: Path | None = None,
+    beside: Callable[[RunFolder, Servers], list[Child]] | None = None,
 ) -> Iterator[Stack]:
     """Every process started and every service ready; all ended on the way out.
 
     `say` is told each step. `extra` adds environment variables to processes by name, `rules` replaces parts of
     the rules document; processes whose names begin with a word of `without` are not started, they wait in
     `Stack.spare`. `orphaned` is what they are sent should this process die; `insecure` leaves bus and store open to
-    every program of this machine; what is said is recorded into the folder `record`. Raises `ChildFailed`.
+    every program of this machine; `beside` makes further processes, started and ended with the services.
+    Raises `ChildFailed`.
     """
     native = library.folder()
     folder.world.write_text(dump(world))
@@ -121,14 +121,14 @@ def stack_up(
     with servers_up(
         folder, REGION, [node.id for node in world.nodes], tree=TREE, insecure=insecure
     ) as running:
-        every = _children(folder, world, running, native, extra or {})
-        if record is not None:
-            every["recorder"] = recorder_child(folder, running, record, REGION, TREE)
-        for child in every.values():
+        children = _children(folder, world, running, native) + (beside(folder, running) if beside else [])
+        every = {child.name: child for child in children}
+        for child in children:
+            child.environ = {**_LEAN, **child.environ, **(extra or {}).get(child.name, {})}
             child.orphaned = orphaned
         spare = {name: child for name, child in every.items() if without and name.startswith(without)}
-        children = {name: child for name, child in every.items() if name not in spare}
-        stack = Stack(folder, world, running, children, spare)
+        started = {name: child for name, child in every.items() if name not in spare}
+        stack = Stack(folder, world, running, started, spare)
         try:
             _bring_up(stack, say)
             address.leave(folder, _address(stack))
@@ -162,9 +162,7 @@ def _address(stack: Stack) -> address.Address:
     )
 
 
-def _children(
-    folder: RunFolder, world: World, running: Servers, native: Path, extra: dict[str, dict[str, str]]
-) -> dict[str, Child]:
+def _children(folder: RunFolder, world: World, running: Servers, native: Path) -> list[Child]:
     children = [_twin(folder)]
     for node in world.nodes:
         gpus = {
@@ -176,10 +174,7 @@ def _children(
             _actuator(folder, node.id, running),
             _telemetry(folder, node.id, running, gpus),
         ]
-    children += [_forecaster(folder, running), _bridge(folder, running), _policy(folder, running)]
-    for child in children:
-        child.environ = {**_LEAN, **child.environ, **extra.get(child.name, {})}
-    return {child.name: child for child in children}
+    return [*children, _forecaster(folder, running), _bridge(folder, running), _policy(folder, running)]
 
 
 _LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}

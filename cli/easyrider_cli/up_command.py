@@ -5,12 +5,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from easyrider_cli import preflight
+from easyrider_cli import api_child, preflight
 from easyrider_cli.front_door import front_door
 from easyrider_cli.keeper import Keeper
+from easyrider_cli.process import Child
+from easyrider_cli.recorder_child import recorder_child
 from easyrider_cli.rundir import RunFolder, default_root
-from easyrider_cli.servers import OPEN
-from easyrider_cli.stack import Stack, stack_up
+from easyrider_cli.servers import OPEN, Servers
+from easyrider_cli.stack import REGION, TREE, Stack, stack_up
 from easyrider_twin.control import ask
 
 _DEMO_S = 150.0
@@ -36,7 +38,11 @@ def keep_up(
     def say(step: str) -> None:
         console.print(step, highlight=False, markup=False, soft_wrap=True)
 
-    with stack_up(folder, world, mode=mode, say=say, insecure=insecure, record=record) as stack:
+    def beside(folder: RunFolder, running: Servers) -> list[Child]:
+        recorder = [] if record is None else [recorder_child(folder, running, record, REGION, TREE)]
+        return [*recorder, api_child.api_child(folder, running, REGION, TREE)]
+
+    with stack_up(folder, world, mode=mode, say=say, insecure=insecure, beside=beside) as stack:
         ask(folder.twin / "control.sock", {"do": "start"})
         _say_where(stack, mode, run, record, console)
         try:
@@ -61,9 +67,14 @@ def _say_where(stack: Stack, mode: str, run: Path | None, record: Path | None, c
         f"  logs     {folder.log('nats-server').parent}",
         f"  rules    {folder.rules}",
         f"  journal  {folder.journal}",
+        f"  api      http://{api_child.address_file(folder).read_text().strip()}/v1   "
+        f"an administrator's token {api_child.token_file(folder)}",
     ]
     if stack.servers.keys is None:
         lines.insert(1, OPEN)
+    for node in stack.world.nodes:
+        guardian = stack.child(f"guardian-{node.id}")
+        lines.append(f"  {guardian.name:<18} {folder.guardian_socket(node.id)}   pid {guardian.pid}")
     for name in stack.services():
         at = folder.health(name).read_text().strip()
         lines.append(f"  {name:<18} http://{at}/metrics   pid {stack.child(name).pid}")

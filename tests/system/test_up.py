@@ -106,6 +106,17 @@ def test_it_says_where_to_look(up: Up) -> None:
         assert word in said
 
 
+def test_it_says_the_process_of_every_service_and_of_every_guardian(up: Up) -> None:
+    said = dict(re.findall(r"^  ([a-z][a-z0-9-]+) .*   pid (\d+)$", up.log.read_text(), re.M))
+
+    nodes = [f"node-{number}" for number in range(1, 5)]
+    agents = [f"{role}-{node}" for role in ("telemetry", "actuator", "guardian") for node in nodes]
+    assert set(said) == {"forecaster", "infra-bridge", "policy", "policy-api", *agents}
+    for name, pid in said.items():
+        module = f"easyrider_{name.partition('-node-')[0].replace('-', '_')}"
+        assert module in Path(f"/proc/{pid}/cmdline").read_text().split("\0"), name
+
+
 def test_plans_come_with_limits_and_reasons(up: Up) -> None:
     plan = up.until(lambda: found if (found := up.plan())["jobs"] else None, 30, "a plan with jobs")
 
@@ -120,6 +131,25 @@ def test_plans_are_read_by_people_too(up: Up) -> None:
     assert shown.returncode == 0, shown.stderr
     for word in ("hard limit", "because", "silent nodes: none"):
         assert word in shown.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on PATH")
+def test_the_api_beside_it_opens_by_the_lines_of_its_page(up: Up) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    (lines,) = re.findall(r"^```bash\n(.*?)^```", page, re.M | re.S)
+    (run,) = re.findall(r"Everything it writes is in (.+)", up.log.read_text())
+    ask = 'printf "Authorization: Bearer %s" "$(cat "$TOKEN_FILE")" | curl -sf -H @- "$API/v1/plan"; echo; echo "$API"'
+
+    done = subprocess.run(
+        ["bash", "-eu", "-o", "pipefail", "-c", lines + ask],
+        env=up.environ | {"RUN": run}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    plan, address = done.stdout.splitlines()
+    assert {domain["domain"] for domain in json.loads(plan)["plan"]["domains"]} == {"ups", "pdu"}
+    assert f"{address}/v1 " in up.log.read_text()
+    assert (Path(run) / "api.token").stat().st_mode & 0o077 == 0
 
 
 def test_an_nvml_program_runs_on_a_node_of_the_stack(up: Up) -> None:
