@@ -14,6 +14,7 @@ from rich.console import Console
 from easyrider import certificates
 from easyrider_cli import init_material
 from easyrider_cli.init_folder import SITE_FILE, NoSite, SiteFolder, refuse_what_is_there, services_group
+from easyrider_cli.init_hosts import fit_hosts
 from easyrider_cli.init_site import (
     BadSite,
     Site,
@@ -117,6 +118,17 @@ def _site(asked: Asked, before: Site | None) -> tuple[Site, str | None]:
         changed = msgspec.structs.replace(before, scopes=scopes, **told)
         return changed, None if asked.rules_file is None else asked.rules_file.read_text()
     first = asked.hosts[0] if asked.hosts else "localhost"
+    buses = own_buses(asked.buses, scopes)
+    fit_hosts(
+        {
+            "--host": asked.hosts,
+            "--nats-host": [asked.nats_host],
+            "--redis-host": [asked.redis_host],
+            "--api-host": [asked.api_host],
+            "--bus-of": buses.values(),
+            "--listen": [asked.listen],
+        }
+    )
     site = Site(
         tree=asked.tree or (rules.id if rules is not None else "site"),
         scopes=scopes,
@@ -124,7 +136,7 @@ def _site(asked: Asked, before: Site | None) -> tuple[Site, str | None]:
         redis_host=asked.redis_host or first,
         api_host=asked.api_host or first,
         hosts=tuple(asked.hosts),
-        buses=own_buses(asked.buses, scopes),
+        buses=buses,
         listen=asked.listen,
         nats_port=asked.nats_port,
         link_port=asked.link_port,

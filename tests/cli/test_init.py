@@ -155,6 +155,12 @@ def test_a_failure_half_way_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
         ({"nodes": ""}, ["no node is named"]),
         ({"rules_file": Path("/nowhere/rules.yaml"), "nodes": None}, ["/nowhere/rules.yaml", "No such file"]),
         ({"rules_file": Path("/nowhere/rules.yaml")}, ["one of them"]),
+        (
+            {"hosts": ["bus.example", "no such host!"]},
+            ["--host 'no such host!' is neither an IP address nor"],
+        ),
+        ({"nats_host": "10.0.0.300", "api_host": "-x"}, ["--nats-host '10.0.0.300'", "--api-host '-x'"]),
+        ({"redis_host": "[::1]", "listen": "*"}, ["--redis-host '[::1]'", "--listen '*'"]),
     ],
 )
 def test_wrong_names_are_all_told_at_once_and_nothing_is_written(
