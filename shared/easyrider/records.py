@@ -8,6 +8,9 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 R = TypeVar("R")
 KEYS = {"node_class": "class"}
 """Fields whose name in a document is a word that Python keeps for itself."""
+LATER = {"later": True}
+"""Metadata of a field that came later: left out of a document while it says nothing, so that versions of the
+program before it can still read what is kept."""
 LARGEST = 2**63 - 1
 """Whole numbers beyond it fit no message and no store."""
 
@@ -58,7 +61,8 @@ def read_record(kind: type[R], value: Any, place: str, faults: Faults, *, partly
 def write_record(record: Any) -> Any:
     """Maps and lists that `read_record` turns into the same record; what is None is left out."""
     if dataclasses.is_dataclass(record):
-        pairs = ((f.name, getattr(record, f.name)) for f in dataclasses.fields(record))
+        fields = dataclasses.fields(record)
+        pairs = ((f.name, getattr(record, f.name)) for f in fields if not _unsaid(f, record))
         return {KEYS.get(name, name): write_record(value) for name, value in pairs if value is not None}
     if isinstance(record, dict):
         return {key: write_record(value) for key, value in record.items()}
@@ -70,10 +74,12 @@ def write_record(record: Any) -> Any:
 def _read(hint: Any, value: Any, place: str, faults: Faults) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        if value is None:
+        if value is None and type(None) in arguments:
             return None
-        (inner,) = (part for part in arguments if part is not type(None))
-        return _read(inner, value, place, faults)
+        inner = [part for part in arguments if part is not type(None)]
+        if len(inner) == 1:
+            return _read(inner[0], value, place, faults)
+        return _read_either(inner, value, place, faults)
     if origin is Literal:
         if isinstance(value, str | int) and not isinstance(value, bool) and value in arguments:
             return value
@@ -87,6 +93,16 @@ def _read(hint: Any, value: Any, place: str, faults: Faults) -> Any:
         record = read_record(cast(type[Any], hint), value, place, faults)
         return _WRONG if record is None else record
     return _read_scalar(hint, value, place, faults)
+
+
+def _read_either(kinds: list[Any], value: Any, place: str, faults: Faults) -> Any:
+    """A list or a map, whichever it is, where either may stand."""
+    by_shape = {list if get_origin(kind) is tuple else dict: kind for kind in kinds}
+    for shape, kind in by_shape.items():
+        if isinstance(value, shape):
+            return _read(kind, value, place, faults)
+    faults.add(place, f"is {_said(value)} where a list or a map is expected")
+    return _WRONG
 
 
 def _read_rows(inner: Any, value: Any, place: str, faults: Faults) -> Any:
@@ -134,6 +150,10 @@ def _read_scalar(hint: Any, value: Any, place: str, faults: Faults) -> Any:
 
 def _has_default(field: Any) -> bool:
     return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+
+
+def _unsaid(field: Any, record: Any) -> bool:
+    return bool(field.metadata.get("later")) and getattr(record, field.name) == field.default
 
 
 def _at(place: str, key: object) -> str:

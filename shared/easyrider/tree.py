@@ -3,8 +3,12 @@
 JSON in the store, YAML at the edges. `easyrider.tree_reader` reads it and names every fault at once.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
+
+from easyrider.records import LATER
+from easyrider.tariffs import DemandWindow, Tariff
 
 Mode = Literal["observe", "shadow", "pilot", "enforce"]
 MODES: tuple[Mode, ...] = ("observe", "shadow", "pilot", "enforce")
@@ -16,12 +20,25 @@ SHORT_REGION_LEASE_S = 10.0
 """Where a contingency is planned: an unreachable region holds on to what it had for so long."""
 
 
+Loss = Literal["on_battery", "feed_lost", "cooling_lost"]
+"""What meters can tell of a planned loss."""
+COOLING_S = 600.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contingency:
-    """A planned loss (one feed, one supply module, mains) and what the domain may then carry."""
+    """A planned loss (one feed, one supply module, mains, cooling) and what the domain may then carry.
+
+    With `when` it is in force while meters tell so, and until they have told otherwise; without, it is planned for.
+    """
 
     name: str
     hard_limit_w: float
+    target_w: float | None = None  # default: the domain's own share of the hard limit
+    when: Loss | None = None
+    feed: str | None = None  # of feed_lost: the domain whose mains are gone
+    above_c: float | None = None  # of cooling_lost: from this temperature on
+    runtime_s: float | None = None  # of on_battery: how long the battery is to last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +47,16 @@ class CurvePoint:
 
     multiple: float
     time_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripCurve:
+    """A curve that says where it comes from. One of a preset counts for `enforce` once somebody has confirmed it."""
+
+    preset: str = ""
+    points: tuple[CurvePoint, ...] = ()  # default: the preset's, written out when the document is read
+    confirmed_by: str = ""
+    cooling_s: float = COOLING_S  # time constant with which the device cools within its rating
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +76,18 @@ class Domain:
     parent: str | None = None
     feeds: Feeds | None = None
     rating_w: float
+    derate: float = field(
+        default=1.0, metadata=LATER
+    )  # of the rating: heat, height, or many loaded circuits beside each other
     phases: int | None = None
-    limit_a: float | None = None
+    limit_a: float | None = None  # of each phase
+    voltage_v: float | None = None  # of one phase to neutral, of two or three between phases
     pf: float | None = None
-    hard_limit_w: float | None = None  # default: the rating
-    target_w: float | None = None  # default: target_share x rating
+    hard_limit_w: float | None = None  # default: what it carries
+    target_w: float | None = None  # default: target_share x what it carries
     target_share: float = 0.8
     target_window_s: float = 10.0
-    curve: tuple[CurvePoint, ...] = ()
+    curve: tuple[CurvePoint, ...] | TripCurve = ()
     fixed_w: float = 0.0
     unmanaged_max_w: float | None = None
     meters: tuple[str, ...] = ()
@@ -64,14 +95,39 @@ class Domain:
     contingencies: tuple[Contingency, ...] = ()
 
     @property
+    def amps_w(self) -> float:
+        """Watts that `limit_a` carries with even phases; infinite where amps or volts are not said."""
+        if self.limit_a is None or self.voltage_v is None:
+            return math.inf
+        per_amp = math.sqrt(3.0) if self.phases == 3 else 1.0
+        return per_amp * self.voltage_v * self.limit_a * (1.0 if self.pf is None else self.pf)
+
+    @property
+    def carries_w(self) -> float:
+        """What it carries for ever: the smaller of its derated rating and of what its amps allow."""
+        return min(self.rating_w * self.derate, self.amps_w)
+
+    @property
+    def trip_points(self) -> tuple[CurvePoint, ...]:
+        """Its inverse-time curve, wherever it comes from; none: it has no curve."""
+        return self.curve.points if isinstance(self.curve, TripCurve) else self.curve
+
+    @property
+    def unconfirmed(self) -> str:
+        """The preset whose curve nobody has confirmed for this device; empty: there is none."""
+        if isinstance(self.curve, TripCurve) and not self.curve.confirmed_by.strip():
+            return self.curve.preset
+        return ""
+
+    @property
     def hard_w(self) -> float:
         """What could be drawn at most."""
-        return self.rating_w if self.hard_limit_w is None else self.hard_limit_w
+        return self.carries_w if self.hard_limit_w is None else self.hard_limit_w
 
     @property
     def aim_w(self) -> float:
         """What is drawn at most, as a mean over `target_window_s`."""
-        return self.target_share * self.rating_w if self.target_w is None else self.target_w
+        return self.target_share * self.carries_w if self.target_w is None else self.target_w
 
     @property
     def smallest_hard_w(self) -> float:
@@ -136,9 +192,16 @@ class HoldRule:
     by: str = ""
 
 
+Strategy = Literal["ramp", "step", "soft"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadTarget:
-    """What a domain may draw between two moments (RFC 3339), below its own target: a grid's or an operator's wish."""
+    """What a domain may draw between two moments (RFC 3339), below its own target: a grid's or an operator's wish.
+
+    `ramp`: evenly over `ramp_s`, there when it begins. `step`: at once, as late as will do. `soft`: as `ramp`, and
+    no further than jobs can go within their `max_slowdown`; the rest is reported as missing.
+    """
 
     id: str
     domain: str
@@ -147,6 +210,8 @@ class LoadTarget:
     target_w: float
     reason: str = ""
     by: str = ""
+    strategy: Strategy = field(default="ramp", metadata=LATER)
+    ramp_s: float = field(default=60.0, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +264,8 @@ class Rules:
     modes: tuple[ModeRule, ...] = ()
     holds: tuple[HoldRule, ...] = ()
     targets: tuple[LoadTarget, ...] = ()
+    tariffs: tuple[Tariff, ...] = field(default=(), metadata=LATER)
+    demands: tuple[DemandWindow, ...] = field(default=(), metadata=LATER)
     priorities: dict[str, PriorityClass] = field(default_factory=dict)
     pacing: Pacing = Pacing()
     leases: Leases = Leases()

@@ -5,12 +5,24 @@ Whether its fallbacks fit and its breakers wait long enough is for the policy, w
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 
 from easyrider.order_checks import check_holds, check_targets
 from easyrider.records import Faults
 from easyrider.region_checks import check_regions
 from easyrider.subjects import BadToken, token
-from easyrider.tree import REGION_LEASE_S, SELECTOR_KEYS, Domain, Node, NodeClass, Rules
+from easyrider.tariff_checks import check_tariffs
+from easyrider.tree import (
+    REGION_LEASE_S,
+    SELECTOR_KEYS,
+    Contingency,
+    Domain,
+    Node,
+    NodeClass,
+    Rules,
+    TripCurve,
+)
+from easyrider.trip_presets import check_preset
 
 
 def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[str], node_count: int) -> None:
@@ -52,6 +64,7 @@ def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[s
     check_regions(rules, domain_ids, faults)
     check_holds(rules.holds, domain_ids, faults)
     check_targets(rules.targets, domain_ids, faults)
+    check_tariffs(rules, domain_ids, faults)
 
 
 def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
@@ -74,7 +87,9 @@ def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
             "target_w": domain.target_w,
             "target_share": domain.target_share,
             "target_window_s": domain.target_window_s,
+            "derate": domain.derate,
             "limit_a": domain.limit_a,
+            "voltage_v": domain.voltage_v,
             "pf": domain.pf,
             "phases": domain.phases,
             "supply_modules": domain.supply_modules,
@@ -84,16 +99,19 @@ def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
     _numbers(place, {"fixed_w": domain.fixed_w, "unmanaged_max_w": domain.unmanaged_max_w}, faults)
     if domain.target_share > 1:
         faults.add(f"{place}.target_share", f"is {domain.target_share}, above 1")
+    if domain.derate > 1:
+        faults.add(f"{place}.derate", f"is {domain.derate:g}, above 1")
     if domain.pf is not None and domain.pf > 1:
         faults.add(f"{place}.pf", f"is {domain.pf:g}, outside 0..1")
     if domain.phases is not None and domain.phases > 3:
         faults.add(f"{place}.phases", f"is {domain.phases}, outside 1..3")
-    if domain.hard_w > domain.rating_w:
-        faults.add(
-            f"{place}.hard_limit_w", f"is {domain.hard_w:g} W, above its rating of {domain.rating_w:g} W"
-        )
-    if domain.aim_w > domain.rating_w:
-        faults.add(f"{place}.target_w", f"is {domain.aim_w:g} W, above its rating of {domain.rating_w:g} W")
+    carries_w, why = domain.carries_w, f"its rating of {domain.rating_w:g} W"
+    if carries_w < domain.rating_w:
+        why = f"the {carries_w:g} W that its {'amps' if domain.amps_w == carries_w else 'derating'} leave of its rating"
+    if domain.hard_w > carries_w:
+        faults.add(f"{place}.hard_limit_w", f"is {domain.hard_w:g} W, above {why}")
+    if domain.aim_w > carries_w:
+        faults.add(f"{place}.target_w", f"is {domain.aim_w:g} W, above {why}")
     if domain.aim_w > domain.hard_w:
         faults.add(place, f"aims at {domain.aim_w:g} W, above its hard limit of {domain.hard_w:g} W")
     _twice(f"{place}.contingencies", (loss.name for loss in domain.contingencies), faults)
@@ -104,7 +122,27 @@ def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
                 f"{place}.contingencies[{loss.name}]",
                 f"allows {loss.hard_limit_w:g} W, above the hard limit of {domain.hard_w:g} W",
             )
+        _check_loss(f"{place}.contingencies[{loss.name}]", loss, domain, domain_ids, faults)
     _check_curve(place, domain, faults)
+
+
+def _check_loss(place: str, loss: Contingency, domain: Domain, domain_ids: set[str], faults: Faults) -> None:
+    """What a planned loss says beside its limit: each key belongs to one kind of loss."""
+    _positive(place, {"target_w": loss.target_w, "runtime_s": loss.runtime_s}, faults)
+    if loss.target_w is not None and loss.target_w > loss.hard_limit_w:
+        faults.add(
+            f"{place}.target_w", f"is {loss.target_w:g} W, above its hard limit of {loss.hard_limit_w:g} W"
+        )
+    for key, kind in (("feed", "feed_lost"), ("above_c", "cooling_lost"), ("runtime_s", "on_battery")):
+        said = getattr(loss, key) is not None
+        if said and loss.when != kind:
+            faults.add(f"{place}.{key}", f"belongs to `when: {kind}`")
+        elif not said and loss.when == kind and key != "runtime_s":
+            faults.add(f"{place}.{key}", f"is missing: `when: {kind}` hangs on it")
+    if loss.feed is not None and loss.feed not in domain_ids:
+        faults.add(f"{place}.feed", f"names {loss.feed!r}, which is no domain")
+    if loss.when in ("on_battery", "cooling_lost") and not domain.meters:
+        faults.add(f"{place}.when", f"is {loss.when}, which no meter of this domain can tell: it has none")
 
 
 def _check_fallback(place: str, node: Node, kind: NodeClass | None, faults: Faults) -> None:
@@ -127,13 +165,16 @@ def _check_meters(rules: Rules, faults: Faults) -> None:
 
 
 def _check_curve(place: str, domain: Domain, faults: Faults) -> None:
-    for point in domain.curve:
+    if isinstance(domain.curve, TripCurve):
+        check_preset(f"{place}.curve", domain.curve, faults)
+    points = domain.trip_points
+    for point in points:
         _positive(f"{place}.curve", {"multiple": point.multiple, "time_s": point.time_s}, faults)
         if 0 < point.multiple < 1:
             faults.add(
                 f"{place}.curve", f"multiple is {point.multiple:g}, below 1: a load within the rating is held"
             )
-    for before, after in zip(domain.curve, domain.curve[1:], strict=False):
+    for before, after in pairwise(points):
         if after.multiple <= before.multiple or after.time_s >= before.time_s:
             faults.add(
                 f"{place}.curve",

@@ -13,6 +13,7 @@ from easyrider.errors import BadTree
 from easyrider.records import Faults, read_record, write_record
 from easyrider.tree import Rules
 from easyrider.tree_checks import check
+from easyrider.trip_presets import with_points
 
 
 def read(text: str, source: str) -> Rules:
@@ -37,7 +38,7 @@ def read_document(document: Any, source: str) -> Rules:
         check(whole, faults, _names(flat, "domains"), set(_map(flat.get("classes"))), node_count)
     if faults or rules is None:
         raise BadTree(source, [_in_the_document(fault) for fault in faults])
-    return rules
+    return with_points(rules)
 
 
 def to_document(rules: Rules) -> dict[str, Any]:

@@ -38,10 +38,10 @@ def _margins(rules: Rules) -> list[str]:
             f"  {domain.id}: fallbacks and fixed loads {fallback_w[row]:.0f} W "
             f"of {fleet.smallest_hard_w[row]:.0f} W"
         )
-        if domain.curve:
+        if domain.trip_points:
             worst = timing.worst_overload(domain, float(highest_w[row]))
-            holds_s = timing.allowed_s(domain.curve, worst.multiple)
+            holds_s = timing.allowed_s(domain.trip_points, worst.multiple)
             holds = "for ever" if math.isinf(holds_s) else f"{holds_s:.3g} s"
             line += f"; {worst.cause}: {worst.multiple:.3g} x its capacity, which its curve carries {holds}"
-        lines.append(line + ("" if domain.curve else "; no curve: the timing rule says nothing here"))
+        lines.append(line + ("" if domain.trip_points else "; no curve: the timing rule says nothing here"))
     return lines

@@ -28,6 +28,6 @@ def short_of_time(fleet: Fleet, borrowers: Sequence[Borrower], leases: Leases, l
         if not domain.contingencies:
             continue
         need_s = timing.need_s(leases) + int(levels[row]) * lease_s
-        holds_s = timing.allowed_s(domain.curve, timing.worst_overload(domain, 0.0).multiple)
-        short[row] = not domain.curve or need_s > timing.SHARE * holds_s
+        holds_s = timing.allowed_s(domain.trip_points, timing.worst_overload(domain, 0.0).multiple)
+        short[row] = not domain.trip_points or need_s > timing.SHARE * holds_s
     return short

@@ -56,7 +56,7 @@ def need_s(leases: Leases) -> float:
 
 def worst_overload(domain: Domain, start_w: float) -> Overload:
     """Worst over its planned contingencies, and over a start of every host at once, which draws `start_w`."""
-    worst = Overload(multiple=_ratio(start_w, domain.rating_w), cause="a start of every host at once")
+    worst = Overload(multiple=_ratio(start_w, domain.carries_w), cause="a start of every host at once")
     for contingency in domain.contingencies:
         multiple = _ratio(domain.hard_w, contingency.hard_limit_w)
         if multiple > worst.multiple:
@@ -66,10 +66,10 @@ def worst_overload(domain: Domain, start_w: float) -> Overload:
 
 def timing_fault(domain: Domain, leases: Leases, start_w: float) -> str | None:
     """Why the timing rule refuses a domain, with the numbers; None: it passes, or it has no curve to trip by."""
-    if not domain.curve:
+    if not domain.trip_points:
         return None
     worst, needed_s = worst_overload(domain, start_w), need_s(leases)
-    holds_s = allowed_s(domain.curve, worst.multiple)
+    holds_s = allowed_s(domain.trip_points, worst.multiple)
     if needed_s <= SHARE * holds_s:
         return None
     return (
