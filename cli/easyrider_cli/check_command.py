@@ -1,5 +1,6 @@
 """`easyrider check`: whether a rules document can be kept, with the numbers, before a coordinator is given it."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def check(file: Path, console: Console) -> int:
         f"{file}: rules {rules.id} version {rules.version} can be kept",
         highlight=False, markup=False, soft_wrap=True,
     )  # fmt: skip
-    for remark in remarks(rules):
+    for remark in remarks(rules, time.time()):
         out.print(f"remark: {remark}", highlight=False, markup=False, soft_wrap=True)
     out.print(_sums(fleet, rules.modes))
     return 0

@@ -99,6 +99,25 @@ def test_a_mode_of_a_node_that_no_rules_name_is_remarked_on(
     assert f"remark: {place} names what these rules do not know: node-77; until" in said
 
 
+def test_a_load_target_of_a_mistyped_year_is_remarked_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = copy.deepcopy(GOOD)
+    document["targets"] = [
+        {"id": "past", "domain": "pdu", "begins": "0001-01-01T17:00:00Z", "ends": "0001-01-01T18:00:00Z"},
+        {"id": "far", "domain": "pdu", "begins": "9999-01-01T17:00:00Z", "ends": "9999-01-01T18:00:00Z"},
+    ]
+    for target in document["targets"]:
+        target["target_w"] = 9000.0
+
+    code, errors = judged(tmp_path, document)
+
+    assert (code, errors) == (0, "")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "remark: targets[past] ended at 0001-01-01T18:00:00Z" in said
+    assert "remark: targets[far] begins at 9999-01-01T17:00:00Z, in more than a year" in said
+
+
 def test_a_curve_below_its_rating_is_refused_by_name(tmp_path: Path) -> None:
     document = copy.deepcopy(GOOD)
     ups = next(domain for domain in document["domains"] if domain["id"] == "ups")

@@ -53,7 +53,7 @@ class Inner:
             store=store,
             gatekeeper=self.gatekeeper,
             link=self.link,
-            rules=RulesDesk(store, TREE, self.link, self.auditor),
+            rules=RulesDesk(store, TREE, self.link, self.auditor, lambda: self.unix_s),
             auditor=self.auditor,
             once=Once(store, TREE),
             body_limit_bytes=100_000,

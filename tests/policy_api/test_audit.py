@@ -14,8 +14,8 @@ from easyrider_policy_api.adapters.audit_file import newest_first
 MODE: dict[str, Any] = {"selector": {"node": ["n1"]}, "mode": "observe", "reason": "maintenance"}
 TARGET: dict[str, Any] = {
     "domain": "pdu",
-    "begins": "2027-01-15T17:00:00+01:00",
-    "ends": "2027-01-15T18:00:00+01:00",
+    "begins": "2099-01-15T17:00:00+01:00",
+    "ends": "2099-01-15T18:00:00+01:00",
     "target_w": 7000.0,
 }
 CHANGES: list[tuple[str, str, dict[str, Any]]] = [

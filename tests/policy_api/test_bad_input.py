@@ -9,8 +9,8 @@ from site_rules import document
 
 TARGET: dict[str, Any] = {
     "domain": "pdu",
-    "begins": "2027-01-15T17:00:00+01:00",
-    "ends": "2027-01-15T18:00:00+01:00",
+    "begins": "2099-01-15T17:00:00+01:00",
+    "ends": "2099-01-15T18:00:00+01:00",
     "target_w": 7000.0,
 }
 MODE: dict[str, Any] = {"selector": {"node": ["n1"]}, "mode": "observe"}

@@ -9,8 +9,8 @@ from site_rules import TREE, document
 
 TARGET: dict[str, Any] = {
     "domain": "pdu",
-    "begins": "2027-01-15T17:00:00+01:00",
-    "ends": "2027-01-15T18:00:00+01:00",
+    "begins": "2099-01-15T17:00:00+01:00",
+    "ends": "2099-01-15T18:00:00+01:00",
     "target_w": 7000.0,
     "reason": "the grid asks",
 }
@@ -28,7 +28,7 @@ async def rules(api: Inner) -> dict[str, Any]:
 async def test_a_mode_is_set_by_its_selector_and_taken_away_again(api: Inner) -> None:
     put = await api.ask("PUT", "/modes", "operator", json=MODE, version="held")
     assert put.status_code == 200
-    assert put.json() == {"version": 2, "adoption": "adopted", "why": ""}
+    assert put.json() == {"version": 2, "adoption": "adopted", "why": "", "remarks": []}
     assert put.headers["etag"] == '"2"'
 
     again = await api.ask("PUT", "/modes", "operator", json=MODE | {"mode": "shadow"}, version=2)

@@ -2,6 +2,8 @@
 
 import asyncio
 import dataclasses
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +13,7 @@ from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.tree import Rules
 from easyrider.tree_reader import dump, to_document
 from easyrider.tree_reader import read as read_text
+from easyrider_policy.core.targets import ended, far_ahead
 from easyrider_policy_api.auditor import Auditor
 from easyrider_policy_api.change import Change
 from easyrider_policy_api.coordinator_link import CoordinatorLink
@@ -28,13 +31,32 @@ class Edited:
     rules: Rules
     adoption: str  # "adopted", "unchanged", or "pending" with the reason
     why: str = ""
+    remarks: tuple[str, ...] = ()  # what may be said and is hardly meant
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As every edit is answered."""
+        return {
+            "version": self.rules.version,
+            "adoption": self.adoption,
+            "why": self.why,
+            "remarks": list(self.remarks),
+        }
 
 
 class RulesDesk:
-    """Edits of one tree."""
+    """Edits of one tree. `unix_s`: time of day, for appointments."""
 
-    def __init__(self, store: AdminStorePort, tree: str, link: CoordinatorLink, auditor: Auditor) -> None:
+    def __init__(
+        self,
+        store: AdminStorePort,
+        tree: str,
+        link: CoordinatorLink,
+        auditor: Auditor,
+        unix_s: Callable[[], float] = time.time,
+    ) -> None:
         self._store, self._tree, self._link, self._auditor = store, tree, link, auditor
+        self._unix_s = unix_s
         self._parsed: tuple[bytes, Rules] | None = None
 
     async def held(self) -> Rules:
@@ -92,6 +114,7 @@ class RulesDesk:
             change.version = before.version
             return Edited(before, "unchanged")
         rules = await self.checked(dataclasses.replace(after, version=version))
+        remarks = appointed(before, rules, self._unix_s())
         old = None if before is None else to_document(before)
         change.before, change.after = difference(old, to_document(rules))
         await self._auditor.intend(change)
@@ -104,7 +127,7 @@ class RulesDesk:
         except (StoreSilent, StoreRefused) as fault:
             raise store_silent(str(fault)) from fault
         change.version = version
-        return await self._put_before(change, before, rules)
+        return dataclasses.replace(await self._put_before(change, before, rules), remarks=remarks)
 
     async def _put_before(self, change: Change, before: Rules | None, rules: Rules) -> Edited:
         """Ask the coordinator to look. What it refuses is taken back, one version further up."""
@@ -175,6 +198,18 @@ def edited(edit: Edit, before: Rules) -> Rules:
         raise Problem(409, "already-there", f"{fault}; nothing was changed.") from fault
     except Unclear as fault:
         raise Problem(409, "unclear", f"{fault}; nothing was changed.") from fault
+
+
+def appointed(before: Rules | None, after: Rules, now_s: float) -> tuple[str, ...]:
+    """Remarks on load targets that are new. Raises `Problem` 422 for those that ended already."""
+    known = () if before is None else before.targets
+    new = [target for target in after.targets if target not in known]
+    if late := ended(new, now_s):
+        raise unkeepable([f"targets[{each.id}].ends is {each.ends}, which is past" for each in late])
+    return tuple(
+        f"targets[{each.id}] begins at {each.begins}, in more than a year: is that meant?"
+        for each in far_ahead(new, now_s)
+    )
 
 
 def stale(held: int | None, expected: int | None) -> Problem:

@@ -17,6 +17,8 @@ from easyrider_policy.core.fleet import Fleet, Floats
 
 RAMP_S: Final = 60.0
 """From the domain's own target down to the load target, evenly: a site that drops at once disturbs its feed."""
+FAR_S: Final = 366 * 86400.0
+"""One that begins later than this from now is more likely a mistyped year than an appointment."""
 Phase = Literal["waits", "ramps", "holds", "ended"]
 Change = Literal["begins", "short", "kept", "ends"]
 
@@ -149,6 +151,16 @@ class LoadTargets:
 
     def _tell(self, one: Standing, change: Change) -> None:
         self.changes.append(TargetChange(one.target, change, one.observed_w, max(one.short_w, one.missing_w)))
+
+
+def ended(targets: Iterable[LoadTarget], now_s: float) -> list[LoadTarget]:
+    """Those that say nothing any more. Raises `BadMoment`; rules that were read hold none."""
+    return [target for target in targets if unix_s(target.ends) <= now_s]
+
+
+def far_ahead(targets: Iterable[LoadTarget], now_s: float) -> list[LoadTarget]:
+    """Those that begin in more than a year. Raises `BadMoment`."""
+    return [target for target in targets if unix_s(target.begins) > now_s + FAR_S]
 
 
 def _standing(fleet: Fleet, leases: Leases, target: LoadTarget) -> Standing:

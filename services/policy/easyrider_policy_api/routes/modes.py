@@ -146,5 +146,6 @@ async def edited(
 ) -> Response:
     """What every edit of the rules ends with. 202 where no coordinator has it in force yet."""
     done = await house_of(request).rules.edit(change_of(request), edit, expected(request, wanted=wanted))
-    told = {"version": done.rules.version, "adoption": done.adoption, "why": done.why, **more}
-    return answer(told, status=202 if done.adoption == "pending" else status, version=done.rules.version)
+    return answer(
+        done.told | more, status=202 if done.adoption == "pending" else status, version=done.rules.version
+    )

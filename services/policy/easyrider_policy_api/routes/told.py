@@ -44,6 +44,7 @@ class EditedTold(Told):
     version: int = Field(description="of the rules, now", examples=[8])
     adoption: str = Field(description="adopted, unchanged, or pending", examples=["adopted"])
     why: str = Field(default="", description="why it is pending", examples=[""])
+    remarks: list[str] = Field(default=[], description="what may be said and is hardly meant", examples=[[]])
 
 
 _MEANING = {

@@ -113,8 +113,7 @@ async def put_tree(request: Request, _caller: Admin) -> Response:
             raise stale(held, rules.version)
         done = await house.rules.edit(change, lambda _held: rules, seen)
     status = 202 if done.adoption == "pending" else 201 if first is not None else 200
-    told = {"version": done.rules.version, "adoption": done.adoption, "why": done.why}
-    return answer(told, status=status, version=done.rules.version)
+    return answer(done.told, status=status, version=done.rules.version)
 
 
 @router.post(
