@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.mutation, pytest.mark.slow, pytest.mark.timeout(180)]
 LEASE, LENDING = "easyrider_policy/core/lease.py", "easyrider_policy/core/lending.py"
 ACCOUNT = "easyrider_policy/core/account.py"
 REGION, PARENT = "policy/regions/test_lease.py", "policy/regions/test_lending.py"
+DARK, FREED = "easyrider_policy/core/dark_regions.py", "policy/regions/test_dark_regions.py"
 GUARDS = (
     Guard(
         "the fence of a parent's epoch",
@@ -78,6 +79,24 @@ GUARDS = (
         "easyrider_policy",
         ((LENDING, "account.held_w, counted_w, account.holds_w(now_s)", "account.held_w, account.held_w"),),
         (f"{PARENT}::test_a_region_that_comes_back_gets_no_more_than_is_still_there",),
+    ),
+    Guard(
+        "no word on a region that may still hold what it was lent",
+        "easyrider_policy",
+        ((DARK, "if np.isfinite(age_s) and age_s <= wait_s:", "if np.isfinite(age_s) and age_s <= TRUST_S:"),),
+        (f"{FREED}::test_a_region_that_spoke_within_the_time_of_a_lease_and_its_wait_is_not_answered_for",),
+    ),
+    Guard(
+        "records of the leader right before alone",
+        "easyrider_policy",
+        ((DARK, "record.leader_epoch == epoch - 1 and not", "not"),),
+        (f"{FREED}::test_a_record_that_the_leader_before_did_not_write_anew_is_believed_no_more",),
+    ),
+    Guard(
+        "a record gone before a raise",
+        "easyrider_policy",
+        ((DARK, "self.kept and (not self.read or region in self.held)", "False"),),
+        (f"{FREED}::test_a_region_heard_again_counts_and_rises_only_when_its_record_is_gone",),
     ),
 )  # fmt: skip
 

@@ -30,6 +30,7 @@ from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.leader import settled
+from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.demoting import DemotionDesk, hear_nodes
 from easyrider_policy.handlers import Desk
 from easyrider_policy.intake import Intake
@@ -102,7 +103,8 @@ async def start(config: Config, life: Life) -> None:
             lambda: command_bus.connected and clocks.now_s() - loop.looked_s < STALE_S,
         )
         rulebook = Rulebook(store, folder, picture, config.tree, scribe.note, news.say)
-        asks = AskDesk(coordinator, rulebook, scribe.note, clocks.now_s, lambda: clocks.stamps_ns()[0])
+        dark = DarkRegions(store, picture, config.tree, scribe.note, clocks.now_s)
+        asks = AskDesk(coordinator, rulebook, scribe.note, clocks.now_s, lambda: clocks.stamps_ns()[0], dark)
         await bus.answer(region, asks.answer)
         life.watch("loop", lambda: clocks.now_s() - loop.looked_s, STALE_S)
         if picture.fleet.nodes:
@@ -121,6 +123,7 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("write behind", write_behind(loop, store, config.tree, region))
         life.spawn("rules", rulebook.run())
         life.spawn("demands", child.run())
+        life.spawn("dark regions", dark.run())
         life.spawn("demotions", demoting.run())
         await life.until_stopped()
 

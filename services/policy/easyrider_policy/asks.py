@@ -11,6 +11,7 @@ from easyrider.messages.asks import REFUSED
 from easyrider_policy.answers import Answers
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.freeing import why_not
+from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.rulebook import Rulebook
 
 _LOG = log.get("policy")
@@ -31,8 +32,10 @@ class AskDesk:
         note: Note,
         now_s: Callable[[], float],
         t_ns: Callable[[], int],
+        dark: DarkRegions,
     ) -> None:
         self._coordinator, self._rulebook, self._note = coordinator, rulebook, note
+        self._dark = dark
         self._now_s, self._t_ns = now_s, t_ns
         self._answers = Answers(coordinator, now_s, t_ns)
         self._kinds: dict[str, Callable[[Ask], Awaitable[bytes | str]]] = {
@@ -40,6 +43,7 @@ class AskDesk:
             "jobs": self._jobs,
             "rules": self._rules,
             "free": self._free,
+            "free_region": self._free_region,
         }
 
     async def answer(self, ask: Ask) -> Answer | None:
@@ -107,6 +111,13 @@ class AskDesk:
         )
         self._coordinator.urge("freed")
         return msgspec.json.encode({"node": ask.name, "freed_w": round(counted_w, 1)})
+
+    async def _free_region(self, ask: Ask) -> bytes | str:
+        freed = await self._dark.release(ask.name, ask.who)
+        if isinstance(freed, str):
+            return freed
+        self._coordinator.urge("freed")
+        return msgspec.json.encode({"region": ask.name, "freed_w": round(freed, 1)})
 
     async def _looked_again(self) -> None:
         before = self._coordinator.looked

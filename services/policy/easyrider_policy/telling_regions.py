@@ -25,6 +25,7 @@ def region_plans(picture: Picture, now_s: float) -> tuple[RegionPlan, ...]:
                 observed_w=None if account.demand is None else account.demand.observed_w,
                 silent=borrower.id in silent,
                 waits_for=account.why,
+                released=account.dark,
             )
         )
     return tuple(found)

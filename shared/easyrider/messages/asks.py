@@ -4,16 +4,17 @@ from typing import Literal
 
 from easyrider.messages.base import Count, Message, Name
 
-Question = Literal["state", "jobs", "rules", "free"]
+Question = Literal["state", "jobs", "rules", "free", "free_region"]
 """`state`: everything live, for people and dry runs. `jobs`: every job, or the one named. `rules`: look at the
-store now and say whether its newest version was adopted. `free`: the operator releases what is booked for a node."""
+store now and say whether its newest version was adopted. `free`: the operator releases what is booked for a node.
+`free_region`: the operator answers for a region right below that will not return."""
 
 REFUSED = "refused"
 """What the reason begins with where rules were looked at and cannot be kept, so that waiting is in vain."""
 
 
 class Ask(Message, tag="ask", frozen=True):
-    """One question; `name` is a job's or node's id where the question is about one."""
+    """One question; `name` is a job's, node's or region's id where the question is about one."""
 
     tree: Name
     region: Name

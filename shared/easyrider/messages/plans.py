@@ -61,7 +61,8 @@ class RegionPlan(Record, frozen=True):
     counted_w: Watts  # all that could be drawn there now
     observed_w: Watts | None
     silent: bool  # its lease may have run out without a word
-    waits_for: str = ""  # what holds back its raise: "room", "take_over", "hold", "store"
+    waits_for: str = ""  # what holds back its raise: "room", "take_over", "hold", "store", "released"
+    released: bool = False  # an operator answers for it until it is heard
 
 
 class Plan(Message, tag="plan", frozen=True):

@@ -16,6 +16,7 @@ from easyrider.tree import HoldRule, LoadTarget
 from easyrider.tree_reader import digest, dump
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.asks import AskDesk
+from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.rulebook import Rulebook
 
 
@@ -27,7 +28,10 @@ class Asker:
         kept = RulesFolder(folder)
         kept.open()
         book = Rulebook(wired.store, kept, wired.picture, TREE, wired.scribe.note, wired.news.say)
-        self.desk = AskDesk(wired.coordinator, book, wired.scribe.note, lambda: wired.clock.at_s, lambda: 7)
+        dark = DarkRegions(wired.store, wired.picture, TREE, wired.scribe.note, wired.clock.now_s)
+        self.desk = AskDesk(
+            wired.coordinator, book, wired.scribe.note, lambda: wired.clock.at_s, lambda: 7, dark
+        )
 
     async def says(self, what: Any, name: str = "", region: str = REGION, tree: str = TREE) -> Answer | None:
         return await self.desk.answer(Ask(tree=tree, region=region, what=what, name=name, who="ann"))

@@ -63,6 +63,7 @@ class Account:
     held_w: float = field(init=False)
     held_target_w: float = field(init=False)
     why: str = ""  # what holds back its raise
+    dark: bool = False  # by an operator's word, until it is heard: it draws no more than its guaranteed share
 
     def __post_init__(self) -> None:
         share_w = self.held_w = self.held_target_w = self.borrower.guaranteed_w
@@ -71,7 +72,14 @@ class Account:
     @property
     def owed_w(self) -> float:
         """The highest share guaranteed by rules that it may still obey."""
-        return self.standing.owed_w
+        return self.borrower.guaranteed_w if self.dark else self.standing.owed_w
+
+    @property
+    def floor_w(self) -> float | None:
+        """What it cannot go below by its last word; None: that is not known."""
+        if self.dark:
+            return self.borrower.guaranteed_w
+        return None if self.demand is None else self.demand.floor_w
 
     @property
     def share_w(self) -> float:
@@ -104,6 +112,8 @@ class Account:
         """The most of what is known. `runs_s`: from an arrival until all that was told and lent then has run out.
         After it what cannot be got below stays; where that was not told, all its domain may carry."""
         demand = self.demand
+        if self.dark:
+            return self.owed_w
         watts = [self.owed_w, *(g.hard_w for g in self.grants if now_s < g.ends_s)]
         if demand is None:
             return max(watts)

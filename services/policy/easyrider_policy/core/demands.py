@@ -26,8 +26,7 @@ def floor_w(
     None, which is not zero, where boards are of unknown kind and number, before the first plan with them
     (`situation` None), and where a region below has not told its own.
     """
-    told = [account.demand for account in regions.lending.accounts.values()]
-    below_w = [None if demand is None else demand.floor_w for demand in told]
+    below_w = [account.floor_w for account in regions.lending.accounts.values()]
     if fleet.unknown.any() or None in below_w or (situation is None and fleet.gpus):
         return None
     lent_w = sum(

@@ -21,6 +21,7 @@ import numpy as np
 from easyrider.messages import Demand
 from easyrider.tree import Leases
 from easyrider_policy.core.account import Account, Borrower, Grant, Standing
+from easyrider_policy.core.dark_regions import Records
 from easyrider_policy.core.fleet import Floats
 from easyrider_policy.core.silence import Key
 
@@ -41,6 +42,7 @@ class Lending:
         self.leases, self.lease_s, self.version = leases, lease_s, version
         self.epoch, self.taken_s, self.seq = -1, -np.inf, 0
         self.accounts = {borrower.id: Account(borrower) for borrower in borrowers}
+        self.records: Records = Records()
 
     def remember(self, kept: Mapping[str, Standing]) -> None:
         """What a process before this one knew of guaranteed shares."""
@@ -60,8 +62,9 @@ class Lending:
     def took_over(self, epoch: int, now_s: float) -> None:
         """We lead with this epoch now: what the leader before granted last is unknown."""
         self.epoch, self.taken_s, self.seq = epoch, now_s, 0
+        self.records.forget()
         for account in self.accounts.values():
-            account.fenced = False
+            account.fenced = account.dark = False
 
     def heard(self, demand: Demand, now_s: float) -> bool:
         """Whether a demand is news: not older than one before, of a region of ours."""
@@ -74,7 +77,7 @@ class Lending:
         named = Key(demand.highest_epoch, demand.highest_seq)
         if named.epoch == self.epoch and named.seq > self.seq:
             return False  # we never said that
-        account.demand, account.heard_s = demand, now_s
+        account.demand, account.heard_s, account.dark = demand, now_s, False
         if demand.tree_version >= self.version:
             account.disavowed()
         if named.epoch == self.epoch:
@@ -101,12 +104,13 @@ class Lending:
         """The same accounts under other rules; nothing that was granted to a region still named is forgotten."""
         moved = Lending(borrowers, leases, lease_s, version)
         moved.epoch, moved.taken_s, moved.seq = self.epoch, self.taken_s, self.seq
+        moved.records = self.records
         for name, account in moved.accounts.items():
             before = self.accounts.get(name)
             if before is None:
                 continue
             account.demand, account.heard_s, account.answered = before.demand, before.heard_s, before.answered
-            account.grants, account.fenced = before.grants, before.fenced
+            account.grants, account.fenced, account.dark = before.grants, before.fenced, before.dark
             account.stood(before.standing)
             account.held_w, account.held_target_w = before.held_w, before.held_target_w
         return moved
@@ -158,7 +162,7 @@ class Lending:
                 continue  # a nonce that old cannot carry a lease
             hard_w, target_w = wanted.get(name, (account.held_w, account.held_target_w))
             bar = "hold" if name in held else "" if raises_allowed and account.fenced else "take_over"
-            bar = bar or ("" if now_s <= until_s else "store")
+            bar = bar or ("" if now_s <= until_s else "store") or self.records.bar(name)
             lease_s = self.lease_s + min(0.0, until_s - account.heard_s)
             if lease_s <= 0:  # all that was lent has run out there
                 hard_w, lease_s = min(hard_w, account.share_w), self.lease_s
@@ -229,13 +233,13 @@ class Lending:
 
     def _counted_w(self, account: Account, now_s: float) -> float:
         known_w, unheard = self._known_w(account, now_s), account.demand is None
-        if account.fenced and not unheard:
+        if account.dark or (account.fenced and not unheard):
             return known_w
         unknown = unheard or now_s < self.taken_s + self.lease_s + self.wait_s(account.borrower)
         return max(known_w, account.borrower.worst_w) if unknown else known_w
 
     def _unmoved_w(self, account: Account, now_s: float) -> float:
-        if account.demand is None:
+        if account.demand is None and not account.dark:
             return max(account.borrower.guaranteed_w, account.held_w)
         return self._known_w(account, now_s)
 

@@ -1,4 +1,4 @@
-"""What is now: everything live, the last plan with its reasons, and nodes that are to be freed."""
+"""What is now: everything live, the last plan with its reasons, and nodes and regions that are to be freed."""
 
 from typing import Annotated, Any
 
@@ -36,6 +36,13 @@ class FreedTold(Told):
     """What became of it."""
 
     node: str
+    freed: bool
+
+
+class FreedRegionTold(Told):
+    """What became of it."""
+
+    region: str
     freed: bool
 
 
@@ -90,5 +97,32 @@ async def free_node(
             raise Problem(409, "not-freed", done.reason)
         told = read(done)
         return answer({"node": node, "freed": True} | (told if isinstance(told, dict) else {}))
+
+    return await house.once_only(request, work)
+
+
+@router.post(
+    "/regions/{region}/free",
+    response_model=FreedRegionTold,
+    responses=problems(*WRITES),
+    openapi_extra=parameters(key=True),
+)
+async def free_region(
+    request: Request, caller: Operator, region: Annotated[str, Path(max_length=128)]
+) -> Response:
+    """Answer for a region right below that will not return: it counts its guaranteed share until it is heard."""
+    house, change = house_of(request), change_of(request)
+
+    async def work() -> Response:
+        rules = await house.rules.held()
+        if all(row.id != region for row in rules.regions):
+            raise Problem(404, "no-region", f"The rules name no region {region[:64]!r}.")
+        change.after = {"region": region}
+        await house.auditor.intend(change)
+        done = await house.link.ask("free_region", caller.name, region)
+        if not done.ok:
+            raise Problem(409, "not-freed", done.reason)
+        told = read(done)
+        return answer({"region": region, "freed": True} | (told if isinstance(told, dict) else {}))
 
     return await house.once_only(request, work)
