@@ -5,12 +5,15 @@ One site, and its tests run one after another: each begins from what the one bef
 
 import json
 import signal
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from live_regions import FAR, FEED_W, GUARANTEED_W, LEASE_S, NEAR, TOP, WAIT_S, Halls, halls_up
+from live_bus import Supply, voice
+from live_regions import FAR, FEED_W, GUARANTEED_W, LEASE_S, MODULES, NEAR, TOP, WAIT_S, Halls, halls_up
 from live_site import boot_ns, holds, start_jobs, until
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -22,6 +25,43 @@ MUCH_W = 250.0
 LOADED_S = 2.0
 """What a machine shared with other work may add."""
 REACTION_S = 2.3
+QUIET_S = 3.0
+"""A region unheard for so long is planned as one that cannot hear."""
+
+
+class Feed:
+    """The supply of the site's feed: the device itself, and the bridge that tells of it once a second."""
+
+    def __init__(self, halls: Halls, says: Supply) -> None:
+        self._halls, self._says, self._ok, self._over = halls, says, MODULES, threading.Event()
+        self._teller = threading.Thread(target=self._tell, name="supply", daemon=True)
+        self._teller.start()
+
+    def carries(self, modules: int) -> float:
+        """So many of its modules work from now on; the watts that it carries then."""
+        self._halls.site.tell_twin("fail_module", domain="feed", modules=MODULES - modules)
+        self._ok = modules
+        self._says.say(modules)
+        return FEED_W * modules / MODULES
+
+    def end(self) -> None:
+        """Tell no more."""
+        self._over.set()
+        self._teller.join(5)
+
+    def _tell(self) -> None:
+        while not self._over.wait(1.0):
+            self._says.say(self._ok)
+
+
+@contextmanager
+def told_feed(halls: Halls) -> Iterator[Feed]:
+    with voice(halls.near, "infra-bridge") as speaking:
+        feed = Feed(halls, Supply(speaking, TOP, "feed", MODULES))
+        try:
+            yield feed
+        finally:
+            feed.end()
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +70,12 @@ def halls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halls]:
     with halls_up(Path(tmp_path_factory.mktemp("halls")), (PAUSE_S,)) as running:
         start_jobs(running.site, verified=False)
         yield running
+
+
+@pytest.fixture(scope="module", autouse=True)
+def feed(halls: Halls) -> Iterator[Feed]:
+    with told_feed(halls) as told:
+        yield told
 
 
 def granted_w(halls: Halls, name: str) -> float:
@@ -164,16 +210,28 @@ def test_a_frozen_region_coordinator_goes_on_where_it_was(halls: Halls) -> None:
     assert min(halls.site.limits_w()["b1"]) > 250.0
 
 
-def test_a_region_cut_off_keeps_its_grant_for_its_lease_and_its_watts_are_lent_on_after_the_full_wait(
-    halls: Halls,
+def counted_w(halls: Halls, region: str) -> float:
+    """What the parent counts a region at."""
+    return halls.metrics(TOP)[f'easyrider_policy_region_counted_watts{{region="{region}"}}']
+
+
+def test_a_limit_falls_above_a_region_cut_off_which_keeps_its_lease_and_its_watts_are_lent_on_after_the_full_wait(
+    halls: Halls, feed: Feed
 ) -> None:
     near = f"{NEAR}-heir"
     until(lambda: min(granted_w(halls, near), granted_w(halls, FAR)) > GUARANTEED_W + MUCH_W, 20)
-    before_w, cut_s, cut_ns = granted_w(halls, near), time.monotonic(), boot_ns()
+    far_w, cut_s, cut_ns = granted_w(halls, FAR), time.monotonic(), boot_ns()
 
     halls.link.cut()
-    keeps_s = LEASE_S - REACTION_S - 1.5
-    holds(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, keeps_s, "the lease runs on")
+    holds(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, QUIET_S + 1.0, "the lease runs on")
+    dropped_w, dropped_s = feed.carries(MODULES - 1), time.monotonic()
+    until(lambda: halls.could_w(NEAR) + halls.could_w(FAR) <= dropped_w, 2.5, "the other makes room at once")
+    print(f"\nroom was made {time.monotonic() - dropped_s:.2f} s after the limit fell")
+    assert halls.could_w(FAR) > GUARANTEED_W + MUCH_W, "and not the one that cannot hear"
+    assert counted_w(halls, FAR) >= far_w - 1.0, "it counts what its lease allows"
+    before_w = granted_w(halls, near)
+    keeps_s = cut_s + LEASE_S - REACTION_S - 1.5 - time.monotonic()
+    holds(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, keeps_s, "the lease still runs on")
     until(lambda: lost(halls, FAR, cut_ns), 5, "the lease ends")
     share_ends_s = cut_s + LEASE_S + 0.5
     until(lambda: halls.could_w(FAR) <= GUARANTEED_W, share_ends_s - time.monotonic(), "its guaranteed share")
@@ -184,9 +242,12 @@ def test_a_region_cut_off_keeps_its_grant_for_its_lease_and_its_watts_are_lent_o
         "nothing is lent on before",
     )
     until(lambda: granted_w(halls, near) > before_w + MUCH_W, 5 + LOADED_S, "then it is lent on")
-    until(lambda: halls.could_w(near.removesuffix("-heir")) > before_w + MUCH_W / 2, 15, "and used")
+    until(lambda: halls.could_w(NEAR) > before_w + MUCH_W / 2, 15, "and used")
+    assert counted_w(halls, FAR) == pytest.approx(GUARANTEED_W, abs=1.0), "it counts its guaranteed share"
+    assert halls.could_w(NEAR) + halls.could_w(FAR) <= dropped_w
     halls.site.clean_so_far()
 
+    feed.carries(MODULES)
     halls.link.heal()
     until(lambda: granted_w(halls, FAR) > GUARANTEED_W + MUCH_W, 15, "healed, it gets watts again")
     halls.site.clean_so_far()

@@ -151,18 +151,21 @@ def _connected(
 
 
 class Supply:
-    """What a bridge says of a UPS with five modules, said by a test."""
+    """What a bridge says of a UPS with so many modules, said by a test."""
 
-    def __init__(self, speaking: Voice) -> None:
+    def __init__(
+        self, speaking: Voice, region: str = "local", domain: str = "ups", modules_total: int = 5
+    ) -> None:
         self._voice, self._seq = speaking, 0
+        self._region, self._domain, self._modules_total = region, domain, modules_total
 
     def say(self, modules_ok: int) -> None:
         """So many of its modules work: limits shrink with them, or come back."""
         self._seq += 1
         reading = MeterReading(
-            region="local",
+            region=self._region,
             meter="ups-1",
-            domain="ups",
+            domain=self._domain,
             boot_id="bridge",
             seq=self._seq,
             t_ns=time.time_ns(),
@@ -171,7 +174,7 @@ class Supply:
             device="ups",
             quality="good",
             gated=True,
-            modules_total=5,
+            modules_total=self._modules_total,
             modules_ok=modules_ok,
         )
-        self._voice.say(subjects.meter("local", "ups-1"), reading)
+        self._voice.say(subjects.meter(self._region, "ups-1"), reading)

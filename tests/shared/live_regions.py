@@ -24,7 +24,7 @@ from easyrider_cli.servers import Servers
 from easyrider_cli.site import rules_of
 from easyrider_cli.stack import Stack
 from easyrider_twin import library
-from easyrider_twin.world import Domain, Job, Node, World, dump
+from easyrider_twin.world import UPS_CURVE, Domain, Job, Node, World, dump
 
 TREE = "site"
 TOP, NEAR, FAR = "site", "hall-a", "hall-b"
@@ -32,7 +32,7 @@ ROWS = {NEAR: "row-a", FAR: "row-b"}
 NODES = {NEAR: tuple(f"a{k}" for k in range(1, 5)), FAR: tuple(f"b{k}" for k in range(1, 5))}
 OVERHEAD_W, SLOPE, FALLBACK_W = 200.0, 1.23, 250.0
 GUARANTEED_W = 4 * (OVERHEAD_W + SLOPE * FALLBACK_W) + 70.0
-FEED_W = 6200.0
+FEED_W, MODULES = 6200.0, 10
 LEASE_S = 10.0
 LEASES = {"ttl_s": 2.0, "leader_lease_s": 3.0, "region_lease_s": LEASE_S}
 WAIT_S = 10.0 + 2.0 + 2 * 1.0
@@ -47,7 +47,8 @@ def hall_world(pauses_s: tuple[tuple[float, float], ...] = ()) -> World:
     """
     rows = [Domain(id=row, kind="row", parent="feed", rating_w=4400.0, hard_limit_w=4400.0, target_w=4400.0)
             for row in ROWS.values()]  # fmt: skip
-    feed = Domain(id="feed", kind="feed", rating_w=FEED_W, hard_limit_w=FEED_W, target_w=FEED_W)
+    feed = Domain(id="feed", kind="feed", rating_w=FEED_W, hard_limit_w=FEED_W, target_w=FEED_W, curve=UPS_CURVE,
+                  modules=MODULES)  # fmt: skip
     jobs = tuple(
         Job(id=f"train-{hall}", type_key=hall, gpus=dict.fromkeys(names, (0,)), program=program)
         for (hall, names), program in zip(
@@ -182,6 +183,7 @@ def _servers(
 ) -> Iterator[Servers]:
     """A bus and a store with a user for each service of some scopes, and for the links of regions elsewhere."""
     users = [(f"policy-{region}", "policy", Place(region)) for region in regions]
+    users += [("infra-bridge", "infra-bridge", Place(region)) for region in regions if region == TOP]
     users += [(f"link-{region}", "link", Place(region)) for region in linked]
     for region in regions:
         for node in NODES.get(region, ()):
@@ -249,6 +251,6 @@ def _begin(halls: Halls) -> None:
 
 
 __all__ = [
-    "FALLBACK_W", "FAR", "FEED_W", "GUARANTEED_W", "LEASES", "LEASE_S", "NEAR", "NODES", "TOP", "WAIT_S", "Halls",
-    "halls_up",
+    "FALLBACK_W", "FAR", "FEED_W", "GUARANTEED_W", "LEASES", "LEASE_S", "MODULES", "NEAR", "NODES", "TOP", "WAIT_S",
+    "Halls", "halls_up",
 ]  # fmt: skip
