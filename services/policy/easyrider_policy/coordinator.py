@@ -151,6 +151,10 @@ class Coordinator:
         picture.sampled()
         picture.safety.ledger.learned(observation.overshoot.counted)
         walls.add(observation.believed_w(mean_w))
+        if self.decision is not None and self.situation is not None:
+            load_w = walls.board_part_w + walls.standing_w(self.situation.unmanaged_target_w)
+            load_w = np.fmax(load_w, picture.meters.shown_w(now_s))
+            picture.heat.pass_to(now_s, load_w, picture.facility.capacity_w)
         if now_s - self._metered_s >= 1.0:
             shown_w = np.array([self._meter_w.get(domain, np.nan) for domain in picture.fleet.domains])
             shown_w[picture.regions.above > 0] = np.nan  # what regions draw there is no offset
@@ -164,11 +168,8 @@ class Coordinator:
         picture = self.picture
         load_w = estimates.load(picture.fleet, picture.managed).watts
         other_w = foreign.besides(load_w, self._foreign_drawn_w())
-        return bool(
-            history.alarms(
-                picture.fleet, picture.walls, picture.target_meant_w, picture.hard_w, other_w
-            ).any()
-        )
+        alarm = history.alarms(picture.fleet, picture.walls, picture.target_meant_w, picture.hard_w, other_w)
+        return bool((alarm | picture.heat.pressed).any())
 
     def _foreign(self) -> Bools:
         """(G,) boards that nobody limits, nor holds until they are let go."""
@@ -224,6 +225,7 @@ class Coordinator:
             closed=sums.closed,
             pilot_floor_w=picture.rules.pilot_floor_w,
             confidence=picture.confidence(now_s),
+            pressed=picture.heat.pressed,
         )
 
     def _orders(self, now_s: float, estimates: Estimates) -> Orders:

@@ -147,7 +147,7 @@ class Desk:
             return
         if not self._speaks(subjects.meter(picture.region, reading.meter), arrival):
             return
-        self._supply(reading)
+        self._supply(reading, arrival.mono_ns / 1e9)
         if reading.quality != "good" or reading.power_w is None or not reading.power_w >= 0:
             return
         minted_s = picture.ages.minted_s(
@@ -215,18 +215,18 @@ class Desk:
         log.bounded(_LOG, "epoch", 10.0).error("an absurd epoch is left aside", epoch=epoch)
         return False
 
-    def _supply(self, reading: MeterReading) -> None:
-        move = self.picture.facility.heard(reading)
-        if move is None:
-            return
-        self.coordinator.supply_moved(reading.domain, move.before, move.after)
-        self.note(
-            {
-                "what": "limit_moved",
-                "domain": reading.domain,
-                "meter": reading.meter,
-                "before": move.before,
-                "after": move.after,
-            }
-        )
-        _LOG.warning("supply changed", domain=reading.domain, share_before=move.before, share=move.after)
+    def _supply(self, reading: MeterReading, now_s: float) -> None:
+        domains = self.picture.fleet.domains
+        for move in self.picture.facility.heard(reading, now_s):
+            name = domains[move.domain]
+            self.coordinator.supply_moved(name, move.before, move.after)
+            self.note(
+                {
+                    "what": "limit_moved",
+                    "domain": name,
+                    "meter": reading.meter,
+                    "before": move.before,
+                    "after": move.after,
+                }
+            )
+            _LOG.warning("supply changed", domain=name, share_before=move.before, share=move.after)

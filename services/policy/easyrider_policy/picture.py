@@ -20,6 +20,7 @@ from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
 from easyrider_policy.core.gather import Gathering
+from easyrider_policy.core.heat import Heat
 from easyrider_policy.core.holds import held
 from easyrider_policy.core.jobbook import JobBook
 from easyrider_policy.core.layout import layout
@@ -62,7 +63,7 @@ class Picture:
         self.envelope: Envelope | None = None  # what the parent lets us draw; None: there is no parent
         self.safety = Control(self.fleet, rules.leases, rules.id, region)
         self.meters = Meters(self.fleet)
-        self.facility = Facility(self.fleet)
+        self.facility, self.heat = Facility(self.fleet), Heat(self.fleet)
         self.walls = Walls(self.fleet)
         self.targets = LoadTargets(self.fleet, rules.targets, rules.leases)
         self.gathering = Gathering(self.fleet)
@@ -78,7 +79,7 @@ class Picture:
     @property
     def hard_w(self) -> Floats:
         """Hard limits in force now, wall watts (D,)."""
-        hard_w = self.fleet.hard_w * self.facility.share
+        hard_w = self.facility.hard_w
         if self.envelope is not None:
             hard_w[0] = min(
                 hard_w[0], self.envelope.hard_w
@@ -106,7 +107,7 @@ class Picture:
     @property
     def own_target_w(self) -> Floats:
         """The same without load targets."""
-        target_w = self.fleet.aim_w * self.facility.share
+        target_w = self.facility.target_w
         if self.envelope is not None:
             target_w[0] = min(target_w[0], self.envelope.target_w)
         return target_w
@@ -247,7 +248,7 @@ class Picture:
         self.regions = Regions(self.rules, self.region, fleet, self.regions)
         self.safety = self.safety.moved_to(fleet, self.rules.leases)
         self.meters = self.meters.moved_to(fleet)
-        self.facility = self.facility.carried(fleet)
+        self.facility, self.heat = self.facility.carried(fleet), self.heat.carried(fleet)
         self.walls = self.walls.carried(fleet)
         self.gathering = self.gathering.carried(before, fleet)
         self.memory = self.memory.carried(before, fleet)

@@ -32,17 +32,17 @@ def test_a_supply_that_has_told_nothing_yet_carries_its_smallest_planned_limit()
 def test_only_a_good_reading_of_a_gated_meter_gives_an_untold_supply_its_whole_limit():
     facility = Facility(fleet())
 
-    assert facility.heard(told(None)) is None
-    assert facility.heard(told(5, gated=False)) is None
-    assert facility.heard(told(5, quality="suspect")) is None
+    assert facility.heard(told(None)) == ()
+    assert facility.heard(told(5, gated=False)) == ()
+    assert facility.heard(told(5, quality="suspect")) == ()
     assert facility.share == pytest.approx([0.8])
-    assert facility.heard(told(5)).after == 1.0
+    assert facility.heard(told(5))[0].after == 1.0
 
 
 def test_a_loss_is_believed_at_once_and_kept_while_the_register_is_silent():
     facility = Facility(fleet())
     facility.heard(told(5))
 
-    assert facility.heard(told(3, quality="suspect", gated=False)).after == pytest.approx(0.6)
-    assert facility.heard(told(None)) is None
+    assert facility.heard(told(3, quality="suspect", gated=False))[0].after == pytest.approx(0.6)
+    assert facility.heard(told(None)) == ()
     assert facility.carried(fleet()).share == pytest.approx([0.6])

@@ -69,10 +69,15 @@ def alarms(fleet: Fleet, walls: Walls, target_w: Floats, hard_w: Floats, unmanag
 def emergencies(
     fleet: Fleet, walls: Walls, situation: Situation, memory: Memory, lowered_s: Floats
 ) -> Emergency:
-    """What measured excess asks for. A plan already under way must show first: its lowering, its new target."""
+    """What measured excess asks for. A plan already under way must show first: its lowering, its new target.
+
+    A device whose trip curve leaves no time for that is not waited for.
+    """
     elapsed_s = max(0.0, situation.now_s - memory.last_s)
     target_w, hard_w = situation.target_w, situation.hard_w
     alarm = alarms(fleet, walls, target_w, hard_w, situation.unmanaged_target_w)
+    pressed = np.zeros(len(alarm), dtype=np.bool_) if situation.pressed is None else situation.pressed
+    alarm = alarm | pressed
     penalty_w = emergency.decayed(memory.penalty_w, elapsed_s, target_w)
     alarm_for_s = np.where(alarm, memory.alarm_for_s + elapsed_s, 0.0)
     acted_ago_s = memory.acted_ago_s + elapsed_s
@@ -83,7 +88,7 @@ def emergencies(
         due = (
             alarm
             & ~_spent(memory, len(alarm))
-            & ((acted_ago_s >= emergency.WAIT_S) | (alarm_for_s >= emergency.PATIENCE_S))
+            & (pressed | (acted_ago_s >= emergency.WAIT_S) | (alarm_for_s >= emergency.PATIENCE_S))
         )
         standing_w = walls.standing_w(situation.unmanaged_target_w)
         over_hard_w = walls.peak_part_w + standing_w - emergency.near_hard_w(target_w, hard_w)

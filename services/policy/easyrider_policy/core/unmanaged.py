@@ -29,7 +29,7 @@ SHORT_MINUTES = 60
 """Until this much is known the quantile says nothing: the highest seen and the declared maximum count."""
 
 _CARRIED = (
-    *("heard_s", "period_s", "gated", "present_w", "negative_w"),
+    *("heard_s", "period_s", "gated", "present_w", "negative_w", "newest_w"),
     *("_since_s", "_minute_w", "_minute_s", "_quantile_w"),
 )
 
@@ -94,6 +94,7 @@ class Meters:
         self.heard_s: Floats = np.full(count, -np.inf)
         self.period_s: Floats = np.full(count, np.inf)
         self.gated: Bools = np.zeros(count, dtype=np.bool_)
+        self.newest_w: Floats = np.full(count, np.nan)  # as it was shown last, whenever that was
         self.present_w: Floats = np.full(count, np.nan)  # mean of the last 10 s
         self.negative_w: Floats = np.zeros(count)  # how far below 0 it is now, for the report
         self._readings: dict[
@@ -113,6 +114,7 @@ class Meters:
         """
         difference_w = meter_w - managed_w
         self._metered.add(domain)
+        self.newest_w[domain] = meter_w
         self.heard_s[domain], self.period_s[domain], self.gated[domain] = now_s, period_s, gated
         if np.isnan(self._since_s[domain]):
             self._since_s[domain] = self._minute_s[domain] = now_s
@@ -122,6 +124,11 @@ class Meters:
             self._ten_seconds(domain, now_s)
         if now_s - self._minute_s[domain] >= MINUTE_S:
             self._minute(domain, now_s)
+
+    def shown_w(self, now_s: float) -> Floats:
+        """(D,) what meters show, NaN where there is none or it has fallen silent."""
+        with np.errstate(invalid="ignore"):
+            return np.where(now_s - self.heard_s <= STALE_PERIODS * self.period_s, self.newest_w, np.nan)
 
     def estimates(self, now_s: float, drawn_w: Floats | None = None) -> Estimates:
         """Unmanaged load per domain as of now; `drawn_w` (D,): what boards that nobody limits are read to draw."""
