@@ -94,17 +94,16 @@ def test_the_upper_controller_looks_every_nine_seconds() -> None:
     assert [bool((limit_w < 700).any()) for limit_w in looks if limit_w is not None] == [False, False, True]
 
 
-def test_steering_gives_unused_watts_to_those_at_their_cap_in_proportion() -> None:
+def test_steering_gives_unused_watts_to_those_at_their_cap_in_proportion_to_their_rating() -> None:
     draw_w = np.array([100.0, 300.0, 400.0])
     cap_w = np.array([400.0, 300.0, 400.0])
+    span_w = (np.full(3, 0.0), np.array([700.0, 700.0, 350.0]))
 
-    next_w = steered(
-        draw_w, cap_w, np.ones((1, 3)), np.array([1100.0]), (np.full(3, 50.0), np.full(3, 700.0))
-    )
+    next_w = steered(draw_w, cap_w, np.ones((1, 3)), np.array([600.0]), span_w)
 
-    assert next_w[0] == pytest.approx(105.0)
-    assert next_w.sum() == pytest.approx(1100.0)
-    assert next_w[2] / next_w[1] == pytest.approx(4 / 3)
+    assert next_w[0] == pytest.approx(115.0)
+    assert next_w.sum() == pytest.approx(600.0, abs=0.5)
+    assert next_w[1] / next_w[2] == pytest.approx(2.0)
 
 
 def test_steered_caps_fit_every_nested_budget() -> None:
