@@ -1,6 +1,6 @@
-"""Random sites for the planner's bench: racks, rows, halls and a site, jobs of all sizes, some scattered.
+"""Random sites for the planner's bench, seven deep: site, hall, block, row, rack, node, GPU.
 
-Everything is synthetic and comes from a seed.
+Jobs are of all sizes, some scattered; or every GPU works for itself. Everything is synthetic, from a seed.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,12 @@ FAN = 8
 MIN_W, MAX_W, IDLE_W = 200.0, 700.0, 75.0
 OVERHEAD_W, SLOPE = 1600.0, 1.23
 MAX_SLOWDOWN = 0.20
-LEVELS = ("rack", "row", "hall", "site")
+LEVELS = ("hall", "block", "row", "rack")
+NODE_SHARES, RACK_SHARES, PART_SHARES = (0.85, 1.30), (0.72, 1.05), (0.93, 1.0)
+"""What a node and a rack may draw of what their jobs want, and what is above of what its parts may.
+
+Jobs of many nodes are held by the tightest of them, so nodes are ample; four levels stand above the racks.
+"""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -35,16 +40,16 @@ class Site:
 
 
 def make(nodes: int, jobs: int, seed: int) -> Site:
-    """A site whose racks get 0.72-1.05 of what their jobs want, and whose higher domains 0.86-1 of their parts."""
+    """A site whose nodes and racks get shares of what their jobs want, and whose higher domains of their parts."""
     rng = np.random.default_rng(seed)
-    domains, rack_of = _tree(nodes)
+    domains = _tree(nodes)
     rules = Rules(
         id="bench",
         version=1,
         domains=domains,
         classes={"box": NodeClass(overhead_w=OVERHEAD_W, overhead_slope=SLOPE)},
         nodes=tuple(
-            Node(id=f"n{i}", domain=rack_of[i], node_class="box", fallback_w_per_gpu=MIN_W)
+            Node(id=f"n{i}", domain=f"node{i}", node_class="box", fallback_w_per_gpu=MIN_W)
             for i in range(nodes)
         ),
     )
@@ -88,14 +93,16 @@ def wall_w(site: Site, per_gpu_w: Floats, idle_w: float = IDLE_W) -> Floats:
     return total
 
 
-def _tree(nodes: int) -> tuple[tuple[Domain, ...], list[str]]:
+def _tree(nodes: int) -> tuple[Domain, ...]:
     found = [Domain(id="site", kind="site", rating_w=1e9, target_window_s=1.0)]
-    counts = [-(-nodes // FAN**depth) for depth in (3, 2, 1)]
-    for kind, above, count in zip(("hall", "row", "rack"), ("site", "hall", "row"), counts, strict=True):
+    counts = [-(-nodes // FAN**depth) for depth in (4, 3, 2, 1)]
+    above = "site"
+    for kind, count in zip((*LEVELS, "node"), (*counts, nodes), strict=True):
         for i in range(count):
             parent = "site" if above == "site" else f"{above}{i // FAN}"
             found.append(Domain(id=f"{kind}{i}", kind=kind, parent=parent, rating_w=1e9, target_window_s=1.0))
-    return tuple(found), [f"rack{i // FAN}" for i in range(nodes)]
+        above = kind
+    return tuple(found)
 
 
 def _jobs(rng: np.random.Generator, nodes: int, jobs: int) -> list[Job]:
@@ -126,11 +133,17 @@ def _targets(rng: np.random.Generator, fleet: Fleet, placed: Layout, peak_w: Flo
     draft = Site(fleet=fleet, layout=placed, peak_w=peak_w, busy=peak_w, target_w=peak_w, hard_w=peak_w)
     standing_w, full_w = wall_w(draft, np.zeros(len(peak_w))), wall_w(draft, peak_w)
     needed_w = wall_w(draft, 0.64 * peak_w)
+    want_w = full_w - standing_w
     room_w = np.zeros(len(full_w))
+    below_w = np.zeros(len(full_w))  # room of a domain's parts
     for row in reversed(range(len(room_w))):
-        children = [c for c in range(row + 1, len(room_w)) if row in fleet.parents[c]]
-        if children:
-            room_w[row] = sum(room_w[c] for c in children) * rng.uniform(0.86, 1.0)
+        kind = fleet.domain_records[row].kind
+        if kind == "node":
+            room_w[row] = want_w[row] * rng.uniform(*NODE_SHARES)
+        elif kind == "rack":
+            room_w[row] = want_w[row] * rng.uniform(*RACK_SHARES)
         else:
-            room_w[row] = (full_w[row] - standing_w[row]) * rng.uniform(0.72, 1.05)
+            room_w[row] = below_w[row] * rng.uniform(*PART_SHARES)
+        for parent in fleet.parents[row]:
+            below_w[parent] += room_w[row]
     return np.maximum(standing_w + room_w, needed_w)

@@ -19,6 +19,8 @@ from easyrider_policy.core.tally import tally
 Floats = NDArray[np.float64]
 
 PRICES = 24
+GUESSED = 14
+"""Where jobs span domains the prices are a first guess, which sweeps make better: fewer will do."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -43,7 +45,8 @@ def path_prices(problem: Problem, budget_w: Floats) -> Prices:
     least_busy = curves.LEAST_BUSY
     low = math.log(0.2 * least_busy) - float(scale.max())
     high = math.log(3.0) - float(scale.min())
-    log_price = np.linspace(low, high, PRICES)
+    spans = len(layout.leaf_job) > layout.job_count
+    log_price = np.linspace(low, high, GUESSED if spans else PRICES)
     load = _load_at(problem, log_scale, log_price)
     clearing = _climb(layout.levels, load, budget_w, log_price)
     return _descend(layout, clearing)
@@ -53,12 +56,12 @@ def _load_at(problem: Problem, log_scale: Floats, log_price: Floats) -> Floats:
     """Wall watts (D, K + 1) of jobs on their nearest domains when a watt costs nothing, then each price."""
     layout = problem.layout
     ratio = curves.share_at(log_scale[:, None] + log_price[None, :], problem.busy[:, None])
-    wanted = np.empty((layout.job_count, PRICES + 1))
+    wanted = np.empty((layout.job_count, len(log_price) + 1))
     wanted[:, 0] = problem.top_w
     np.multiply(ratio, problem.peak_w[:, None], out=wanted[:, 1:])
     np.clip(wanted, problem.floor_w[:, None], problem.top_w[:, None], out=wanted)
     parts = wanted[layout.leaf_job] * problem.drawn_at_leaf[:, None]
-    load = np.zeros((layout.domain_count, PRICES + 1))
+    load = np.zeros((layout.domain_count, len(log_price) + 1))
     rows, starts = np.unique(layout.leaf_domain, return_index=True)  # leaf pairs stand sorted by domain
     load[rows] = np.add.reduceat(parts, starts, axis=0)
     return load
@@ -81,7 +84,7 @@ def _climb(levels: tuple[Level, ...], load: Floats, budget_w: Floats, log_price:
 def _cross(load: Floats, budget_w: Floats, log_price: Floats) -> Floats:
     """The price at which each row's load falls to its budget: 0 where it never exceeds it."""
     fits = load <= budget_w[:, None] + SLACK_W
-    at = np.where(fits.any(axis=1), fits.argmax(axis=1), PRICES)
+    at = np.where(fits.any(axis=1), fits.argmax(axis=1), len(log_price))
     rows = np.arange(len(budget_w))
     before = np.maximum(at - 1, 0)
     high, low = load[rows, before], load[rows, at]
@@ -97,11 +100,12 @@ def _descend(layout: Layout, clearing: Floats) -> Prices:
     path, inherited = clearing.copy(), np.zeros(len(clearing))
     for level in reversed(layout.levels):
         if level.edge_child.size:
-            np.add.at(inherited, level.edge_child, level.edge_share * path[_parent_of(level)])
+            np.add.at(inherited, level.edge_child, level.edge_share * path[parents_of(level)])
             path[level.rows] = np.maximum(clearing[level.rows], inherited[level.rows])
     return Prices(path=path, own=path - inherited)
 
 
-def _parent_of(level: Level) -> NDArray[np.int64]:
+def parents_of(level: Level) -> NDArray[np.int64]:
+    """The parent of each edge of a level."""
     sizes = np.diff(np.append(level.edge_start, len(level.edge_child)))
     return np.repeat(level.parents, sizes)

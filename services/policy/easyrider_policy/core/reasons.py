@@ -61,7 +61,8 @@ def bindings(problem: Problem, floors: Floors, allocation: Allocation, stalled: 
 def _binding(problem: Problem, allocation: Allocation) -> Ints:
     """The domain (J,) that makes each job's watts dearest; the fullest one where none has a price."""
     layout, own = problem.layout, allocation.own_price
-    dear = own[layout.pair_domain] * problem.loads.normal
+    hard = allocation.hard_binds[layout.pair_domain]
+    dear = own[layout.pair_domain] * np.where(hard, problem.loads.worst, problem.loads.normal)
     held = allocation.watts
     room_w = np.minimum(problem.target_w - problem.drawn_w(held), problem.hard_w - problem.held_w(held))
     fullness = -room_w / np.maximum(np.abs(problem.target_w), 1.0)
