@@ -56,26 +56,32 @@ class Feed:
 
 @contextmanager
 def told_feed(halls: Halls) -> Iterator[Feed]:
+    """The feed, once the parent believes that all of its modules work."""
     with voice(halls.near, "infra-bridge") as speaking:
         feed = Feed(halls, Supply(speaking, TOP, "feed", MODULES))
         try:
+            until(lambda: halls.journal(TOP, "limit_moved"), 10, "the parent to hear of the whole feed")
             yield feed
         finally:
             feed.end()
 
 
 @pytest.fixture(scope="module")
-def halls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halls]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Halls, Feed]]:
     """A parent, a hall beside it, a hall behind a leaf link; both want more than their guaranteed share."""
-    with halls_up(Path(tmp_path_factory.mktemp("halls")), (PAUSE_S,)) as running:
-        start_jobs(running.site, verified=False)
-        yield running
+    with halls_up(Path(tmp_path_factory.mktemp("halls")), (PAUSE_S,)) as found, told_feed(found) as feed:
+        start_jobs(found.site, verified=False)
+        yield found, feed
 
 
-@pytest.fixture(scope="module", autouse=True)
-def feed(halls: Halls) -> Iterator[Feed]:
-    with told_feed(halls) as told:
-        yield told
+@pytest.fixture(scope="module")
+def halls(running: tuple[Halls, Feed]) -> Halls:
+    return running[0]
+
+
+@pytest.fixture(scope="module")
+def feed(running: tuple[Halls, Feed]) -> Feed:
+    return running[1]
 
 
 def granted_w(halls: Halls, name: str) -> float:
