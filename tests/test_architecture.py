@@ -30,13 +30,14 @@ MILLIWATT_EDGE = (
     "tests/",
 )
 UNITS = (
-    "_w", "_s", "_ns", "_us", "_ms", "_mj", "_mw", "_hz", "_a", "_v", "_c", "_mhz", "_mb", "_pct",
+    "_w", "_s", "_ns", "_us", "_ms", "_mj", "_mw", "_j", "_hz", "_a", "_v", "_c", "_mhz", "_mb", "_pct",
     "_bytes_per_s", "_value",
 )  # fmt: skip
 PURE_NUMBERS = {  # counts, marks and shares: what they count is their name
     "v", "epoch", "seq", "nonce", "highest_epoch", "highest_seq", "stage", "samples", "gpu_count", "rejected",
     "tree_version", "modules_total", "modules_ok", "uncontrolled_gpus", "idle_gpus", "lowers", "raises",
     "raises_waiting", "slowdown", "confidence", "censored", "gap", "price", "version", "kept_ratio",
+    "heat",
 }  # fmt: skip
 
 

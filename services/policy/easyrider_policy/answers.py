@@ -11,10 +11,10 @@ import numpy as np
 from easyrider.tree import MODES
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.fleet import Floats
-from easyrider_policy.core.holds import reach
 from easyrider_policy.core.observe import UNREAD_S
 from easyrider_policy.core.releases import partings
-from easyrider_policy.job_answers import GPUS_NAMED, column, jobs, known
+from easyrider_policy.domain_answers import domains as domains_of
+from easyrider_policy.job_answers import GPUS_NAMED, jobs, known
 from easyrider_policy.live import (
     LiveBoard,
     LiveDomain,
@@ -153,50 +153,7 @@ class Answers:
         )
 
     def _domains(self) -> list[LiveDomain]:
-        picture, looked = self._coordinator.picture, self._coordinator.looked
-        fleet, decision = picture.fleet, self._coordinator.decision
-        sums, unknown = None if looked is None else looked.sums, np.full(len(fleet.domains), np.nan)
-        if sums is not None and len(sums.counted_w) != len(fleet.domains):
-            sums = None  # of the rules before
-        if decision is not None and len(decision.missing_w) != len(fleet.domains):
-            decision = None
-        told = (
-            *(picture.hard_w, picture.target_w, picture.own_target_w),
-            unknown if decision is None else decision.observed_w,
-            *((unknown,) * 3 if sums is None else (sums.counted_w, sums.room_w, sums.unmanaged_w)),
-            np.array([record.fixed_w for record in fleet.domain_records], dtype=np.float64),
-            *((unknown,) * 2 if decision is None else (decision.budget_w, decision.missing_w)),
-        )
-        held = {hold.id: reach(hold, picture.rules.domains) for hold in picture.rules.holds}
-        found = []
-        for row, (record, watts) in enumerate(
-            zip(fleet.domain_records, zip(*map(column, told), strict=True), strict=True)
-        ):
-            hard, target, own, observed, counted, room, unmanaged, fixed, budget, missing = watts
-            closed = sums is not None and bool(sums.closed[row])
-            outside = 0 if sums is None else int(sums.uncontrolled[row])
-            found.append(
-                LiveDomain(
-                    record.id,
-                    record.kind,
-                    hard,
-                    target,
-                    own,
-                    observed,
-                    counted,
-                    room,
-                    unmanaged,
-                    fixed,
-                    budget,
-                    missing,
-                    closed,
-                    outside,
-                    _sum_rule(closed, outside),
-                    "" if sums is None else sums.blocked.get(row, ""),
-                    tuple(name for name, below in held.items() if below is None or record.id in below),
-                )
-            )
-        return found
+        return domains_of(self._coordinator)
 
     def _nodes(self, now_s: float) -> list[LiveNode]:
         picture, safety = self._coordinator.picture, self._coordinator.picture.safety
@@ -284,12 +241,6 @@ class Answers:
             for row, record in enumerate(picture.fleet.domain_records)
             if record.meters
         ]
-
-
-def _sum_rule(closed: bool, outside: int) -> str:
-    if closed:
-        return "proved"
-    return f"sum rule not provable here: {outside} GPUs not controlled"
 
 
 def _place(dark: bool, gone: bool, asks: bool) -> str:

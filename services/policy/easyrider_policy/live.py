@@ -28,6 +28,14 @@ class LiveDomain(msgspec.Struct, frozen=True):
     sum_rule: str
     no_raise: str  # why nothing may rise here; empty: it may
     held: tuple[str, ...]  # ids of holds that name this domain or all
+    curve: str  # "own", the name of a preset, "<preset> unverified"; empty: none
+    heat: W  # share of its trip curve spent, 0..1
+    time_to_trip_s: W  # at the present load; null: never, or no curve
+    excursion_s: W  # how long it may stay so loaded, until half of the curve is spent; null: for ever
+    excursion_j: W  # and what that comes to above its target
+    fullest_a: W  # amps of the fullest phase
+    losses: tuple[str, ...]  # contingencies in force
+    battery_left_s: W
 
 
 class LiveNode(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from easyrider.messages import DomainPlan, JobPlan, Plan
 from easyrider.messages.plans import TargetPlan
 from easyrider_policy.core.commands import Orders
 from easyrider_policy.core.counting import Sums
+from easyrider_policy.core.heat import Told
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.targets import Standing
 from easyrider_policy.core.waiting import Waiting
@@ -31,6 +32,7 @@ def tell(
 ) -> Plan:
     """The plan of this moment. `clocks_ns`: Unix and monotonic."""
     waiting = {w.gpu: w for w in orders.waiting}
+    warm = picture.heat.told(decision.observed_w, picture.target_w)
     quiet = picture.safety.ledger.roll.quiet(now_s)
     return Plan(
         region=picture.region,
@@ -42,7 +44,7 @@ def tell(
         mono_ns=clocks_ns[1],
         cause=cause,
         leading=picture.safety.lead.phase != "contending",
-        domains=tuple(_domain(picture, decision, sums, row) for row in range(len(picture.fleet.domains))),
+        domains=tuple(_domain(picture, decision, sums, row, warm[row]) for row in range(len(warm))),
         jobs=tuple(_job(picture, decision, waiting, row) for row in _told(decision)),
         idle_gpus=int(np.sum(picture.observation.layout.job_of < 0)),
         lowers=orders.lowers,
@@ -66,7 +68,7 @@ def _told(decision: Decision) -> list[int]:
     return sorted(np.argsort(-decision.slowdown, kind="stable")[:MOST_JOBS].tolist())
 
 
-def _domain(picture: Picture, decision: Decision, sums: Sums, row: int) -> DomainPlan:
+def _domain(picture: Picture, decision: Decision, sums: Sums, row: int, warm: Told) -> DomainPlan:
     return DomainPlan(
         domain=picture.fleet.domains[row],
         hard_limit_w=float(picture.hard_w[row]),
@@ -81,6 +83,11 @@ def _domain(picture: Picture, decision: Decision, sums: Sums, row: int) -> Domai
         uncontrolled_gpus=int(sums.uncontrolled[row]),
         price=float(decision.price[row]),
         missing_w=max(0.0, float(decision.missing_w[row])),
+        heat=warm.heat,
+        time_to_trip_s=warm.time_to_trip_s,
+        excursion_s=warm.excursion_s,
+        excursion_j=warm.excursion_j,
+        losses=picture.facility.losses.names(row),
     )
 
 

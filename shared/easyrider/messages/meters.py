@@ -32,5 +32,5 @@ class MeterReading(Message, tag="meter_reading", frozen=True):
     modules_total: int | None = None
     modules_ok: int | None = None
     on_battery: bool | None = None
-    phases_a: tuple[float, ...] | None = None  # of each phase, where the meter tells them apart
+    phases_a: tuple[float, ...] = ()  # of each phase, where the meter tells them apart
     suspect: str = ""  # why the quality is not good

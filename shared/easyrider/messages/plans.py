@@ -7,7 +7,7 @@ from easyrider.messages.base import Count, Message, Name, Ratio, Record, Watts
 Mode = Literal["observe", "shadow", "pilot", "enforce"]
 
 
-class DomainPlan(Record, frozen=True):
+class DomainPlan(Record, frozen=True, omit_defaults=True):
     """One power domain in one plan. Wall watts."""
 
     domain: Name
@@ -21,6 +21,13 @@ class DomainPlan(Record, frozen=True):
     uncontrolled_gpus: Count
     price: float  # priority-weighted work one more watt would buy
     missing_w: Watts  # above 0: infeasible by so much
+    heat: Ratio | None = None  # share of its trip curve that the device has spent; nil: it has no curve
+    time_to_trip_s: float | None = None  # at the present load; nil: never, or no curve
+    excursion_s: float | None = (
+        None  # how long it may stay as it is, half of its curve being the most; nil: for ever
+    )
+    excursion_j: float | None = None  # and what that comes to above its target
+    losses: tuple[Name, ...] = ()  # contingencies in force
 
 
 class JobPlan(Record, frozen=True):

@@ -6,7 +6,7 @@ import numpy as np
 
 from easyrider.errors import BadTree
 from easyrider.scopes import children, part_of
-from easyrider.tree import REGION_LEASE_S, Leases, ModeRule, Pacing, PriorityClass, Region, Rules
+from easyrider.tree import MODES, REGION_LEASE_S, Leases, ModeRule, Pacing, PriorityClass, Region, Rules
 from easyrider_policy.core.fleet import Fleet, Floats, build
 from easyrider_policy.core.modes import may_be_limited
 from easyrider_policy.core.timing import timing_fault
@@ -37,6 +37,7 @@ def faults(rules: Rules, fleet: Fleet | None = None, scope: str = "") -> list[st
         *_numbers(rules),
         *_fallbacks(rules, known),
         *_timing(rules, known),
+        *_unconfirmed(rules, known),
         *(fault for region in regions for fault in _region(rules, region, heard)),
     ]
 
@@ -124,6 +125,17 @@ def _timing(rules: Rules, fleet: Fleet) -> Iterator[str]:
         fault = timing_fault(domain, rules.leases, float(highest_w[row]))
         if fault is not None:
             yield fault
+
+
+def _unconfirmed(rules: Rules, fleet: Fleet) -> Iterator[str]:
+    """Nobody has said that a preset's curve is that of the device: it may justify nothing that is enforced."""
+    enforced = fleet.weights.any_node(may_be_limited(rules.modes, fleet, MODES.index("enforce")))
+    for row, domain in enumerate(fleet.domain_records):
+        if enforced[row] and domain.unconfirmed:
+            yield (
+                f"domains[{domain.id}].curve is the preset {domain.unconfirmed}, unverified: `enforce` below it asks "
+                "for `confirmed_by`, the name of who has compared its points with the device's data sheet"
+            )
 
 
 def _leases(leases: Leases) -> Iterator[str]:

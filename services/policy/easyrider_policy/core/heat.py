@@ -5,6 +5,7 @@ time that its curve allows at the present load; within it, it falls with the dev
 has just begun does not know what was drawn before: it takes half of every curve as spent.
 """
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,6 +22,15 @@ PRESSED_S: Final = 5.0
 """With less than this left of an allowance, what was done before is not waited for: cut now."""
 LONGEST_STEP_S: Final = 5.0
 """A pause of the loop is heat at the present load for so long at most; before, nobody knows what was drawn."""
+
+
+class Told(NamedTuple):
+    """One device for people: seconds and joules are None where they have no end or nothing is known."""
+
+    heat: float | None
+    time_to_trip_s: float | None
+    excursion_s: float | None
+    excursion_j: float | None
 
 
 class Allowance(NamedTuple):
@@ -79,6 +89,13 @@ class Heat:
             left_s = np.maximum(0.0, SHARE - self.spent) * held_s
             found: Bools = (self.multiple > 1.0) & (left_s < PRESSED_S)
         return found
+
+    def told(self, load_w: Floats, target_w: Floats) -> list[Told]:
+        """Every device, as of the last step of time; loads and targets (D,) in wall watts."""
+        left = self.allowance(load_w, target_w)
+        columns = (self.spent, self.time_to_trip_s, left.seconds, left.joules)
+        rows = zip(*(np.round(column, 3).tolist() for column in columns), strict=True)
+        return [Told(*(value if math.isfinite(value) else None for value in row)) for row in rows]
 
     def carried(self, fleet: Fleet) -> "Heat":
         """The same devices on another fleet; one that was not there before is taken as half spent."""

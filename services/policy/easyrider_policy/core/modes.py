@@ -70,13 +70,16 @@ def managed(chosen: Ints) -> NDArray[np.bool_]:
     return chosen >= ACTIVE
 
 
-def may_be_limited(rules: Sequence[ModeRule], fleet: Fleet) -> NDArray[np.bool_]:
-    """(N,) nodes of which a board may come to be in `pilot` or `enforce` under these rules, whatever job runs there."""
-    by_job = [r for r in rules if MODES.index(r.mode) >= ACTIVE and not set(r.selector) <= set(NODE_KEYS)]
+def may_be_limited(rules: Sequence[ModeRule], fleet: Fleet, least: int = ACTIVE) -> NDArray[np.bool_]:
+    """(N,) nodes of which a board may come to be in `pilot` or `enforce` under these rules, whatever job runs there.
+
+    `least`: place in `MODES` from which on a mode counts.
+    """
+    by_job = [r for r in rules if MODES.index(r.mode) >= least and not set(r.selector) <= set(NODE_KEYS)]
     found = np.zeros(len(fleet.nodes), dtype=np.bool_)
     for node in range(len(fleet.nodes)):
         labels = _node_labels(fleet, node)
-        found[node] = MODES.index(mode_of(rules, labels)) >= ACTIVE or any(_fits(r, labels) for r in by_job)
+        found[node] = MODES.index(mode_of(rules, labels)) >= least or any(_fits(r, labels) for r in by_job)
     return found
 
 
