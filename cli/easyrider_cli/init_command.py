@@ -15,6 +15,7 @@ from easyrider import certificates
 from easyrider_cli import init_material
 from easyrider_cli.init_folder import SITE_FILE, NoSite, SiteFolder, refuse_what_is_there, services_group
 from easyrider_cli.init_hosts import fit_hosts
+from easyrider_cli.init_renewals import BRING_AND_READ, certificates_anew, seeds_anew, seeds_retired
 from easyrider_cli.init_site import (
     BadSite,
     Site,
@@ -24,11 +25,6 @@ from easyrider_cli.init_site import (
     scopes_of,
     scopes_of_rules,
     told_by_rules,
-)
-
-_AFTER_RENEWAL = (
-    "next: bring each folder to where it is used, send nats-server SIGHUP, have the store read its files again "
-    "(docs/security.md); services read theirs when they connect"
 )
 
 
@@ -59,24 +55,38 @@ class Asked:
     peer_uid: int
 
 
-def init(asked: Asked, *, add: bool, rotate: bool, as_json: bool, remove_nodes: bool = False) -> int:
+def init(
+    asked: Asked,
+    *,
+    add: bool,
+    rotate: bool,
+    as_json: bool,
+    remove_nodes: bool = False,
+    rotate_seeds: bool = False,
+    retire_seeds: bool = False,
+) -> int:
     """Exit code. Raises `AlreadyThere`, `NoSite`, `BadSite`; then nothing was written."""
     group = services_group()
     if remove_nodes and not add:
         raise BadSite(["--remove-nodes goes with --add, which says the nodes that stay"])
-    if rotate:
-        if add or asked.nodes is not None or asked.rules_file is not None:
-            raise BadSite(["--rotate renews what is there; nodes and rules go with --add, afterwards"])
+    asked_for = ((rotate, certificates_anew), (rotate_seeds, seeds_anew), (retire_seeds, seeds_retired))
+    if renewals := [renewal for said, renewal in asked_for if said]:
+        if len(renewals) > 1 or add or asked.nodes is not None or asked.rules_file is not None:
+            raise BadSite(
+                [
+                    "--rotate, --rotate-seeds and --retire-seeds renew what is there, one at a time; nodes and rules "
+                    "go with --add, afterwards"
+                ]
+            )
         site = _known(asked.folder)
-        init_material.renew(SiteFolder(asked.folder, group), site, certificates.today())
-        done, after = "renewed", _AFTER_RENEWAL
+        done, after = renewals[0](SiteFolder(asked.folder, group), site)
     elif add:
         before = _known(asked.folder)
         site, rules = _site(asked, before)
         if not remove_nodes:
             refuse_removal(before, site)
         init_material.write_all(SiteFolder(asked.folder, group), site, rules, certificates.today())
-        done, after = "brought in line", _AFTER_RENEWAL
+        done, after = "brought in line", BRING_AND_READ
     else:
         refuse_what_is_there(asked.folder)
         site, rules = _site(asked, None)

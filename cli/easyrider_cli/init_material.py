@@ -9,12 +9,13 @@ import msgspec
 from easyrider import certificates, store_acl, tokens
 from easyrider.certificates import Issued
 from easyrider.errors import EasyRiderError
-from easyrider.nats_config import make_nkey, seed_file
+from easyrider.nats_config import make_nkey, public_nkey, seed_file
 from easyrider.permissions import User
 from easyrider.secret_files import read_secret
 from easyrider.store_acl import StoreUser
 from easyrider_cli import init_servers, init_settings
 from easyrider_cli.init_folder import AUTHORITY, SITE_FILE, SiteFolder
+from easyrider_cli.init_former import Former, former_of
 from easyrider_cli.init_servers import LINK_FILE, NATS, REDIS, bus_folder
 from easyrider_cli.init_site import Site, SiteUser, bus_users, guardians, links
 
@@ -59,20 +60,20 @@ def renew(folder: SiteFolder, site: Site, now: datetime) -> None:
 
 
 def write_servers(folder: SiteFolder, site: Site) -> None:
-    """The configuration of both servers, with every user."""
+    """The configuration of both servers, with every user, and what opens beside its key while it is renewed."""
+    former, seeds = former_of(folder.root) or Former(), seed_files(folder, site)
     for region in (None, *site.buses):
         own = [
             user for user in bus_users(site) if (user.region if user.region in site.buses else None) == region
         ]
-        users = [_known_to_the_bus(folder, user, user.name) for user in own]
-        if region is None:
-            users += [_known_to_the_bus(folder, link, bus_folder(link.region)) for link in links(site)]
-        folder.write(bus_folder(region), "nats.conf", init_servers.nats_conf(site, users, region))
+        users = [*own, *(links(site) if region is None else [])]
+        known = [each for user in users for each in _known_to_the_bus(user, seeds[user.name], former)]
+        folder.write(bus_folder(region), "nats.conf", init_servers.nats_conf(site, known, region))
     for link in links(site):
-        seed = read_secret(seed_file(folder.of(bus_folder(link.region)), link.name))
+        seed = read_secret(seeds[link.name])
         folder.write(bus_folder(link.region), LINK_FILE, f"link_seed: {seed}\n")
     folder.write(REDIS, "redis.conf", init_servers.redis_conf(site))
-    folder.write(REDIS, "users.acl", store_acl.acl(site.tree, _store_users(folder, site)))
+    folder.write(REDIS, "users.acl", store_acl.acl(site.tree, _store_users(folder, site, former)))
 
 
 def certify(folder: SiteFolder, site: Site, authority: Issued, now: datetime, *, again: bool) -> None:
@@ -98,9 +99,25 @@ def certify(folder: SiteFolder, site: Site, authority: Issued, now: datetime, *,
         folder.write(name, "ca.pem", authority.certificate)
 
 
-def _known_to_the_bus(folder: SiteFolder, user: SiteUser, where: str) -> User:
-    public = make_nkey(seed_file(folder.of(where), user.name), folder.group)
-    return User(user.name, user.role, public, user.place)
+def seed_files(folder: SiteFolder, site: Site) -> dict[str, Path]:
+    """The key of everyone on a bus, links between buses included, by user; made where it is missing."""
+    placed = [(user.name, user.name) for user in bus_users(site)]
+    placed += [(link.name, bus_folder(link.region)) for link in links(site)]
+    found = {name: seed_file(folder.of(where), name) for name, where in placed}
+    for file in found.values():
+        make_nkey(file, folder.group)
+    return found
+
+
+def password_files(folder: SiteFolder, site: Site) -> dict[str, Path]:
+    """The password of every user of the store, the operator's included; where they are, not whether."""
+    names = [user.name for user in bus_users(site) if user.role in store_acl.STORE_ROLES]
+    return {name: folder.of(name) / init_settings.PASSWORD for name in (*names, ADMIN)}
+
+
+def _known_to_the_bus(user: SiteUser, seed: Path, former: Former) -> list[User]:
+    keys = [public_nkey(seed), *([former.keys[user.name]] if user.name in former.keys else [])]
+    return [User(user.name, user.role, key, user.place) for key in dict.fromkeys(keys)]
 
 
 def certificate_files(folder: Path) -> Iterator[Path]:
@@ -126,7 +143,6 @@ def _write_issued(folder: SiteFolder, name: str, stem: str, issued: Issued) -> N
 
 
 def _write_user(folder: SiteFolder, site: Site, user: SiteUser, rules: str | None) -> None:
-    make_nkey(seed_file(folder.of(user.name), user.name), folder.group)
     _write_settings(folder, site, user, rules)
     if user.role == "infra-bridge" and not (folder.of(user.name) / init_settings.METERS).exists():
         folder.write(user.name, init_settings.METERS, "meters: []\n")
@@ -140,19 +156,22 @@ def _write_settings(folder: SiteFolder, site: Site, user: SiteUser, rules: str |
         folder.write(user.name, init_settings.RULES, rules)
 
 
-def _store_users(folder: SiteFolder, site: Site) -> list[StoreUser]:
+def _store_users(folder: SiteFolder, site: Site, former: Former) -> list[StoreUser]:
     several = len(site.scopes) > 1
-    named = [(user.name, user.role, user.region) for user in bus_users(site)]
-    return [
-        StoreUser(
-            name=name,
-            role=role,
-            password_hash=store_acl.password_hash(folder.of(name) / init_settings.PASSWORD, folder.group),
-            scope=region if several and role == "policy" else None,
+    known = {user.name: user for user in bus_users(site)}
+    found = []
+    for name, file in password_files(folder, site).items():
+        role = ADMIN if name == ADMIN else known[name].role
+        found.append(
+            StoreUser(
+                name=name,
+                role=role,
+                password_hash=store_acl.password_hash(file, folder.group),
+                scope=known[name].region if several and role == "policy" else None,
+                former_hash=former.passwords.get(name),
+            )
         )
-        for name, role, region in [*named, (ADMIN, ADMIN, "")]
-        if role in (*store_acl.STORE_ROLES, ADMIN)
-    ]
+    return found
 
 
 def _first_token(folder: SiteFolder, now: datetime) -> None:

@@ -53,6 +53,15 @@ def init(
         bool, typer.Option("--remove-nodes", help="with --add: a node not named any more loses bus and store")
     ] = False,
     rotate: Annotated[bool, typer.Option("--rotate", help="renew every certificate in DIR")] = False,
+    rotate_seeds: Annotated[
+        bool,
+        typer.Option(
+            "--rotate-seeds", help="renew every key of the bus and password of the store; both open"
+        ),
+    ] = False,
+    retire_seeds: Annotated[
+        bool, typer.Option("--retire-seeds", help="end that: the former ones open nothing any more")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="tell what was written as JSON")] = False,
 ) -> None:
     """Write keys, certificates, server configuration and settings of an installation, a folder a service."""
@@ -82,4 +91,9 @@ def init(
         days=days,
         peer_uid=peer_uid,
     )
-    raise typer.Exit(written(asked, add=add, rotate=rotate, as_json=as_json, remove_nodes=remove_nodes))
+    raise typer.Exit(
+        written(
+            asked, add=add, rotate=rotate, as_json=as_json, remove_nodes=remove_nodes, rotate_seeds=rotate_seeds,
+            retire_seeds=retire_seeds,
+        )
+    )  # fmt: skip

@@ -46,6 +46,8 @@ class PromptClient(Client):
         await super()._process_info(info, initial_connection)
 
     async def _connect_to_server(self, server: Srv) -> None:
+        if self._nkeys_seed is not None:
+            self._setup_nkeys_seed_connect()  # or a renewed seed would sign for the user of the former one
         await super()._connect_to_server(server)
         if type(self._transport) is TcpTransport:
             self._transport = _SureToClose(self._transport)

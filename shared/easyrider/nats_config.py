@@ -1,5 +1,6 @@
 """The configuration of a nats-server: users by key, deny by default, JetStream for events."""
 
+import base64
 import json
 import secrets
 from collections.abc import Iterable
@@ -82,7 +83,17 @@ def make_nkeys(folder: Path, names: Iterable[str]) -> dict[str, str]:
 def make_nkey(file: Path, group: int | None = None) -> str:
     """The public key of the seed in this file, made there if it is missing: mode 0600, or 0640 for a group."""
     if not file.exists():
-        write_secret(file, nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER), group)
+        renew_nkey(file, group)
+    return public_nkey(file)
+
+
+def renew_nkey(file: Path, group: int | None = None) -> None:
+    """A fresh seed in this file, whatever was there: mode 0600, or 0640 for a group."""
+    write_secret(file, nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER), group)
+
+
+def public_nkey(file: Path) -> str:
+    """The public key of the seed in this file."""
     pair = nkeys.from_seed(bytearray(file.read_bytes().strip()))
     public: str = pair.public_key.decode()
     pair.wipe()
@@ -96,6 +107,20 @@ def is_seed(text: bytes) -> bool:
     except (nkeys.NkeysError, ValueError):
         return False
     return True
+
+
+def prove(file: Path, nonce: bytes) -> tuple[str, str]:
+    """(public key, signature over a server's nonce) of the user whose seed is in this file.
+
+    Raises `OSError` where it cannot be read, `ValueError` where it holds no seed.
+    """
+    try:
+        pair = nkeys.from_seed(bytearray(file.read_bytes().strip()))
+    except nkeys.NkeysError as fault:
+        raise ValueError(f"{file} holds no seed of a key") from fault
+    public, signature = pair.public_key.decode(), base64.b64encode(pair.sign(nonce)).decode()
+    pair.wipe()
+    return public, signature
 
 
 def seed_file(folder: Path, name: str) -> Path:

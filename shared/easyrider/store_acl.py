@@ -31,12 +31,16 @@ class StoreGrants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreUser:
-    """One user of the store, what it is, and the hash of its password. `scope`: its own; None: any of the tree."""
+    """One user of the store, what it is, and the hash of its password. `scope`: its own; None: any of the tree.
+
+    `former_hash`: of a password that opens too, while it is being renewed.
+    """
 
     name: str
     role: str
     password_hash: str
     scope: str | None = None
+    former_hash: str | None = None
 
 
 def _policy(tree: str, scope: str | None) -> StoreGrants:
@@ -88,7 +92,8 @@ def acl(tree: str, users: Iterable[StoreUser]) -> str:
     """The text of an ACL file: the default user off, each user with what is its own."""
     lines = ["user default off resetpass resetkeys resetchannels -@all"]
     for user in users:
-        known = f"user {user.name} on #{user.password_hash}"
+        former = f" #{user.former_hash}" if user.former_hash is not None else ""
+        known = f"user {user.name} on #{user.password_hash}{former}"
         if user.role == ADMIN:
             lines.append(f"{known} ~* &* +@all")
             continue
@@ -102,8 +107,13 @@ def acl(tree: str, users: Iterable[StoreUser]) -> str:
 def password_hash(file: Path, group: int | None = None) -> str:
     """The hash of the password in this file, made there if it is missing: 256 random bits."""
     if not file.exists():
-        write_secret(file, secrets.token_hex(32) + "\n", group)
+        renew_password(file, group)
     return hashlib.sha256(read_secret(file).encode()).hexdigest()
+
+
+def renew_password(file: Path, group: int | None = None) -> None:
+    """A fresh password in this file, whatever was there: mode 0600, or 0640 for a group."""
+    write_secret(file, secrets.token_hex(32) + "\n", group)
 
 
 def one_site(folder: Path) -> list[StoreUser]:

@@ -1,6 +1,8 @@
 """`easyrider init` on what is there: certificates renewed, nodes added, regions told apart; keys in use stay."""
 
+import hashlib
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +10,8 @@ import pytest
 from init_rules import RULES, everything, site_with_rules, write_rules
 from installed_site import settings, write_site
 
-from easyrider import certificates
+from easyrider import certificates, store_acl
+from easyrider.nats_config import public_nkey
 from easyrider_cli.init_material import AuthorityEnded
 from easyrider_cli.init_site import BadSite
 
@@ -43,6 +46,81 @@ def test_rotation_takes_no_nodes_and_no_expired_authority(
     monkeypatch.setattr(certificates, "today", lambda: datetime.now(UTC) + timedelta(days=4000))
     with pytest.raises(AuthorityEnded):
         write_site(with_rules, rotate=True, nodes=None)
+
+    assert everything(with_rules) == before
+
+
+def keys_of(folder: Path, user: str) -> list[str]:
+    """The public keys by which the bus knows a user."""
+    return re.findall(rf"nkey: (\w+)  # {user}$", (folder / "nats" / "nats.conf").read_text(), re.M)
+
+
+def passwords_of(folder: Path, user: str) -> list[str]:
+    """The hashes of the passwords by which the store knows a user."""
+    (line,) = re.findall(rf"^user {user} on (.*)$", (folder / "redis" / "users.acl").read_text(), re.M)
+    return re.findall(r"#(\w+)", line)
+
+
+def test_keys_are_renewed_and_the_former_ones_open_until_they_are_retired(with_rules: Path) -> None:
+    before = everything(with_rules)
+    users = sorted(name.partition("/")[0] for name in before if name.endswith(".nk"))
+    known = {user: keys_of(with_rules, user) for user in users}
+    opened = {user: passwords_of(with_rules, user) for user in ("policy", "api", "admin")}
+
+    write_site(with_rules, rotate_seeds=True, nodes=None)
+
+    between = everything(with_rules)
+    changed = {name for name in between if between[name] != before.get(name)}
+    assert changed == {
+        "former.json", "nats/nats.conf", "redis/users.acl",
+        *(name for name in before if name.endswith((".nk", "store.password"))),
+    }  # fmt: skip
+    for user in users:
+        new, former = keys_of(with_rules, user)
+        assert new == public_nkey(with_rules / user / f"{user}.nk")
+        assert [former] == known[user]
+    for user, (was,) in opened.items():
+        secret = (with_rules / user / "store.password").read_text().strip()
+        assert passwords_of(with_rules, user) == [hashlib.sha256(secret.encode()).hexdigest(), was]
+
+    with pytest.raises(BadSite, match="being renewed already"):
+        write_site(with_rules, rotate_seeds=True, nodes=None)
+    write_site(with_rules, add=True, nodes=None)  # what is brought in line meanwhile shuts nobody out
+    assert all(len(keys_of(with_rules, user)) == 2 for user in users)
+
+    write_site(with_rules, retire_seeds=True, nodes=None)
+
+    for user in users:
+        assert keys_of(with_rules, user) == [public_nkey(with_rules / user / f"{user}.nk")]
+    assert all(len(passwords_of(with_rules, user)) == 1 for user in opened)
+    assert not (with_rules / "former.json").exists()
+    with pytest.raises(BadSite, match="no former keys"):
+        write_site(with_rules, retire_seeds=True, nodes=None)
+
+
+def test_keys_that_were_being_renewed_when_the_machine_stopped_shut_nobody_out(
+    with_rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = keys_of(with_rules, "policy")
+
+    def stopped(*_: object) -> None:
+        raise OSError("stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store_acl, "renew_password", stopped)
+        with pytest.raises(OSError, match="stopped"):
+            write_site(with_rules, rotate_seeds=True, nodes=None)
+    write_site(with_rules, add=True, nodes=None)
+
+    assert keys_of(with_rules, "policy")[1:] == known
+    assert len(passwords_of(with_rules, "policy")) == 2
+
+
+def test_one_thing_is_renewed_at_a_time(with_rules: Path) -> None:
+    before = everything(with_rules)
+
+    with pytest.raises(BadSite, match="one at a time"):
+        write_site(with_rules, rotate=True, rotate_seeds=True, nodes=None)
 
     assert everything(with_rules) == before
 

@@ -38,7 +38,7 @@ def test_its_commands_work_one_after_the_other_as_they_stand(tmp_path: Path) -> 
     ]
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 6
 
     for block in blocks:
         for line in block.splitlines():

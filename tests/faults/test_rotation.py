@@ -1,5 +1,6 @@
 """Certificates are renewed under a running site: no dead-man, no limit moves; and who is not believed is not obeyed."""
 
+import asyncio
 import signal
 import socket
 import ssl
@@ -17,8 +18,11 @@ from live_site import Site, boot_ns, lines, until
 from store_attempts import StoreAttempts
 
 from easyrider import certificates
+from easyrider.bus import Bus
+from easyrider.bus_port import BusShut
 from easyrider.guardian_link import GuardianLink
 from easyrider.messages import NodeState
+from easyrider.tls import TlsFiles
 from easyrider_cli.rundir import RunFolder
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -126,8 +130,7 @@ def test_certificates_are_renewed_without_a_dead_man_trip_and_no_limit_moves(enc
         until(lambda: len(watch.newest) == len(NODES), 5, "a state of each node")
         [epoch] = {epoch for epoch, _seq in watch.grants().values()}
         write_site(installed.folder, rotate=True, nodes=None)
-        # the bus reads its files again; who is connected stays so
-        installed.nats._process.send_signal(signal.SIGHUP)  # type: ignore[union-attr]
+        bus_reads_again(installed)  # who is connected stays so
         until(lambda: shown_by_the_bus(installed) != before, 5, "the new certificate")
         assert [name for name in site.stack.services() if lost_since(site, name)] == []
         # the store is started again: its clients come with their new certificates
@@ -144,6 +147,74 @@ def test_certificates_are_renewed_without_a_dead_man_trip_and_no_limit_moves(enc
     assert site.writes() == writes
     assert not lines(site.folder.journal, "lead_lost", began_ns)
     assert {epoch for epoch, _seq in watch.grants().values()} == {epoch}  # the same leader all the time
+    site.clean_so_far()
+
+
+def lets_in(installed: Installed, seed: Path) -> bool:
+    """Whether the bus lets in who has this seed, in a file named like its user."""
+
+    async def knock() -> bool:
+        files = installed.folder / "policy"
+        tls = TlsFiles(ca=files / "ca.pem", certificate=files / "certificate.pem", key=files / "key.pem")
+        try:
+            async with Bus.connect(installed.nats_url, name="knocks", seed_file=seed, tls=tls, wait_s=2.0):
+                return True
+        except BusShut:
+            return False
+
+    return asyncio.run(knock())
+
+
+def bus_reads_again(installed: Installed) -> None:
+    installed.nats._process.send_signal(signal.SIGHUP)  # type: ignore[union-attr]
+
+
+def store_reads_again(installed: Installed, password: str) -> None:
+    """As an operator has it read its access list."""
+    admin = StoreAttempts(installed.redis.port, "admin", password)
+    assert admin.ask(("ACL", "LOAD")) == [b"+OK\r\n"]
+    admin.close()
+
+
+def test_keys_and_passwords_are_renewed_without_a_dead_man_trip_and_the_former_ones_end(
+    encrypted: Encrypted, tmp_path: Path
+) -> None:
+    site, installed = encrypted.site, encrypted.installed
+    held, writes, began_ns = settled(site), site.writes(), boot_ns()
+    former = tmp_path / "forecaster.nk"
+    former.write_bytes(installed.seed("forecaster").read_bytes())
+    password = installed.login("admin").password_file.read_text().strip()
+
+    with watched(site) as watch:
+        until(lambda: len(watch.newest) == len(NODES), 5, "a state of each node")
+        [epoch] = {epoch for epoch, _seq in watch.grants().values()}
+        cut = [name for name in site.stack.services() if lost_since(site, name)]
+        write_site(installed.folder, rotate_seeds=True, nodes=None)
+        bus_reads_again(installed)
+        store_reads_again(installed, password)
+        watch.await_grants(2, 6, "grants over connections of the former keys")
+        assert [name for name in site.stack.services() if lost_since(site, name)] == cut
+        assert lets_in(installed, former)
+        # everybody connects again and shows what is new
+        installed.front.cut()
+        installed.nats.stop()
+        installed.nats.start()
+        watch.await_grants(3, 8, "grants over connections of the new keys")
+
+        write_site(installed.folder, retire_seeds=True, nodes=None)
+        bus_reads_again(installed)
+        store_reads_again(installed, installed.login("admin").password_file.read_text().strip())
+        until(lambda: not lets_in(installed, former), 5, "the former key to open nothing")
+        watch.await_grants(3, 6, "grants once the former keys are gone")
+
+    assert watch.stages == {0}
+    assert site.limits_w() == held
+    assert site.writes() == writes
+    assert not lines(site.folder.journal, "lead_lost", began_ns)
+    assert {epoch for epoch, _seq in watch.grants().values()} == {epoch}
+    refused = StoreAttempts(installed.redis.port, "admin", password)
+    assert refused.greeting.startswith(b"-WRONGPASS")
+    refused.close()
     site.clean_so_far()
 
 

@@ -39,14 +39,14 @@ ASKED: dict[str, Any] = {
 }
 
 
-def write_site(
-    folder: Path, *, add: bool = False, rotate: bool = False, remove_nodes: bool = False, **asked: Any
-) -> Path:
+_WORDS = ("remove_nodes", "rotate_seeds", "retire_seeds")
+
+
+def write_site(folder: Path, *, add: bool = False, rotate: bool = False, **asked: Any) -> Path:
     """What `easyrider init` does with these options."""
+    words = {word: asked.pop(word) for word in _WORDS if word in asked}
     told = ASKED | {"data": str(folder.parent / f"{folder.name}-data")} | asked
-    done = init(
-        Asked(folder=folder, **told), add=add, rotate=rotate, remove_nodes=remove_nodes, as_json=False
-    )
+    done = init(Asked(folder=folder, **told), add=add, rotate=rotate, as_json=False, **words)
     assert done == 0
     return folder
 
