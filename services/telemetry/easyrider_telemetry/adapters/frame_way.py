@@ -1,0 +1,61 @@
+"""How a frame leaves the thread that made it."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from easyrider import wire
+from easyrider.messages import NodeFrame
+from easyrider.speaking_link import SpeakingLink, head_of
+
+
+class FrameWay(Protocol):
+    """Takes frames from one thread at a time; never waits."""
+
+    def say(self, frame: NodeFrame) -> bool:
+        """False, and it is lost, where it cannot leave now. Raises a `MalformedMessage` for one that is none."""
+        ...
+
+    def tend(self) -> None:
+        """To be called every second or so."""
+        ...
+
+    def close(self) -> None:
+        """Leave."""
+        ...
+
+
+class OwnLink:
+    """Straight to the bus, on a link of its own: no other thread wakes for a frame."""
+
+    def __init__(self, link: SpeakingLink, subject: str) -> None:
+        self._link, self._head = link, head_of(subject)
+
+    def say(self, frame: NodeFrame) -> bool:
+        """See `FrameWay`."""
+        return self._link.say(self._head, wire.encode(frame))
+
+    def tend(self) -> None:
+        """See `FrameWay`."""
+        self._link.tend()
+
+    def close(self) -> None:
+        """See `FrameWay`."""
+        self._link.close()
+
+
+class ThroughTheLoop:
+    """Over the connection of the event loop, for a bus that is reached by websocket."""
+
+    def __init__(self, hand: Callable[[NodeFrame], None]) -> None:
+        self._hand = hand
+
+    def say(self, frame: NodeFrame) -> bool:
+        """See `FrameWay`; whether it left is for the loop to count."""
+        self._hand(frame)
+        return True
+
+    def tend(self) -> None:
+        """Nothing of its own to look after."""
+
+    def close(self) -> None:
+        """The connection of the loop is closed by others."""
