@@ -36,12 +36,13 @@ def jobs(coordinator: Coordinator, rows: Sequence[int], *, named: bool) -> Itera
         column(np.maximum(0.0, demand_w - limit_w)[at], 1),
         column(slowdown[at], 4),
         column(seen.busy.share[at], 4),
+        column(seen.duty.duty[at], 4),
     )
     stalled: list[bool] = seen.stalls.stalled[at].tolist()
     for place, row in enumerate(rows):
         job: Job = every[row]
         entry = picture.jobs.entries.get(job.id, _NOBODY)
-        draw, limit, demand, capped, slow, busy = (column[place] for column in columns)
+        draw, limit, demand, capped, slow, busy, duty = (column[place] for column in columns)
         waits = [waiting[gpu] for gpu in job.gpus if gpu in waiting] if waiting else []
         yield LiveJob(
             job.id,
@@ -61,6 +62,7 @@ def jobs(coordinator: Coordinator, rows: Sequence[int], *, named: bool) -> Itera
             "unplanned" if decision is None else why(picture, decision, row),
             stalled[place],
             busy,
+            duty,
             max((max(0.0, one.watts) for one in waits), default=0.0),
             waits[0].why if waits else "",
         )

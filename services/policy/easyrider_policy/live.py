@@ -116,6 +116,7 @@ class LiveJob(msgspec.Struct, frozen=True):
     reason: str
     stalled: bool
     busy_ratio: W
+    duty_ratio: W  # highest ten-second mean of a minute over the smaller of peak and limit
     waiting_w: float  # raise that may not leave yet
     waiting_for: str
 

@@ -102,6 +102,7 @@ async def test_a_job_is_told_by_how_much_it_is_capped_why_and_at_what_cost(asker
     assert (job["gpu_count"], job["gpus"], job["nodes"]) == (2, ["a0", "a1"], ["a"])
     assert job["capped_by_w"] == pytest.approx(max(0.0, job["demand_w"] - job["limit_w"]), abs=0.1)
     assert job["capped_by_w"] > 0
+    assert 0.0 < job["duty_ratio"] <= 1.0
     assert 0 < job["slowdown"] < 1
     assert job["reason"] == "target:pdu"
 

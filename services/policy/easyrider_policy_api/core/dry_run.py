@@ -1,8 +1,8 @@
 """What other rules would change: two sharings of watts from one snapshot, with the planner's own solver.
 
-A first form of a re-plan: natural draw, board limits and foreign load are those of the snapshot, every job is taken
-as steady, and pacing, emergencies, load targets and leases are left out. Both sides leave out the same, so it is
-their difference that says something.
+A first form of a re-plan: board limits and foreign load are those of the snapshot, every job has the peak and the
+ten-second mean that the leader knows of it, and pacing, emergencies, load targets and leases are left out. Both sides
+leave out the same, so it is their difference that says something.
 """
 
 import dataclasses
@@ -26,7 +26,8 @@ from easyrider_policy_api.core.snapshot import Snapshot
 
 BASIS = "the planner's solver on the last snapshot, once with the rules in force and once with these"
 LIMITS = (
-    "each job is taken as steady at the draw that was seen",
+    "each job draws the peak that is known of it, and the highest mean of ten seconds in the last minute where a "
+    "target is kept as such a mean; what is not known counts as full; none begins, stalls, wakes or ends",
     "pacing, emergencies, load targets and region leases are left out, on both sides",
 )
 
@@ -81,15 +82,16 @@ def _shared(rules: Rules, seen: Snapshot) -> _Shared:
     weighed = loads(plan, np.where(ours, 1.0, 0.0))
     if not plan.job_count:
         return _Shared(fleet, hard_w, target_w, standing_w, np.zeros(len(fleet.domains)), {})
-    busy_ratio = {job.id: job.busy_ratio for job in seen.jobs}
-    busy = curves.busy_class(np.array([busy_ratio[job.id] for job in plan.jobs], dtype=np.float64))
+    told = {job.id: job for job in seen.jobs}
+    busy = curves.busy_class(np.array([told[job.id].busy_ratio for job in plan.jobs], dtype=np.float64))
+    duty = np.array([told[job.id].duty_ratio for job in plan.jobs], dtype=np.float64)
     solution = solve(
         plan,
         Question(
             loads=weighed,
             room=room,
             natural_w=natural_w,
-            duty=np.ones(plan.job_count),
+            duty=duty,
             busy=busy,
             stalled=np.zeros(plan.job_count, dtype=np.bool_),
             mine=plan.controlled & (np.maximum.reduceat(ours[plan.seat].astype(np.int8), plan.job_start) > 0),
@@ -103,7 +105,12 @@ def _shared(rules: Rules, seen: Snapshot) -> _Shared:
         fleet=fleet,
         hard_w=hard_w,
         target_w=target_w,
-        drawn_w=standing_w + on_domains(plan, weighed.normal, held_w),
+        drawn_w=standing_w
+        + np.where(
+            plan.averaged,
+            on_domains(plan, weighed.normal, held_w * duty),
+            on_domains(plan, weighed.normal, held_w),
+        ),
         missing_w=solution.floors.missing_w,
         jobs={
             job.id: (

@@ -1,7 +1,8 @@
 """What a coordinator answers to `state` and `jobs`, as far as the API reads it; what is not there is unknown.
 
 `boards`: uuid, node, min_w, max_w, settable, limit_w. `jobs`: job, gpus (UUIDs), tenant, queue, priority_class,
-limit_w, demand_w, slowdown, reason, busy_ratio. `domains`: domain, hard_limit_w, target_w, unmanaged_w, observed_w.
+limit_w, demand_w, slowdown, reason, busy_ratio, duty_ratio. `domains`: domain, hard_limit_w, target_w, unmanaged_w,
+observed_w.
 Watts are per board in boards and jobs, wall watts in domains.
 """
 
@@ -14,7 +15,7 @@ from easyrider_policy.core.fleet import Board
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenJob:
-    """One job as it was seen. Watts per board; NaN is unknown."""
+    """One job as it was seen. Watts per board; NaN is unknown. `demand_w`: its peak, as if it were not limited."""
 
     id: str
     gpus: tuple[str, ...]
@@ -23,6 +24,7 @@ class SeenJob:
     priority_class: str
     demand_w: float
     busy_ratio: float
+    duty_ratio: float = 1.0  # its highest mean over ten seconds, of that peak
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,8 @@ def _job(row: dict[str, Any]) -> SeenJob:
         queue=str(row.get("queue") or ""),
         priority_class=str(row.get("priority_class") or ""),
         demand_w=_watts(row.get("demand_w")),
-        busy_ratio=_watts(row.get("busy_ratio"), 1.0),
+        busy_ratio=_ratio(row.get("busy_ratio")),
+        duty_ratio=_ratio(row.get("duty_ratio")),
     )
 
 
@@ -113,6 +116,11 @@ def _rows(document: Any, name: str) -> list[dict[str, Any]]:
 
 def _named(row: dict[str, Any], key: str) -> bool:
     return isinstance(row.get(key), str) and bool(row[key])
+
+
+def _ratio(value: Any) -> float:
+    """At most 1, which is also what the unknown counts as."""
+    return min(1.0, _watts(value, 1.0))
 
 
 def _watts(value: Any, unknown: float = math.nan) -> float:

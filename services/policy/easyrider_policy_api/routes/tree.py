@@ -53,7 +53,9 @@ class DomainDifference(Told):
     domain: str
     hard_limit_w: list[float | None] = Field(description="now, then")
     target_w: list[float | None] = Field(description="now, then")
-    drawn_w: list[float | None] = Field(description="planned draw of steered jobs: now, then")
+    drawn_w: list[float | None] = Field(
+        description="planned draw, a mean of ten seconds where the target is one: now, then"
+    )
     difference_w: float | None
     missing_w: float = Field(description="above 0: cannot be kept even at the lowest limits, then")
 
