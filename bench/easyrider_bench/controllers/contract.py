@@ -86,8 +86,10 @@ class Site:
     node_of: Ints  # (G,) place of each board's node
     domain_of: Ints  # (N,) place of the domain a node hangs below; of its A side where it has two feeds
     carries: Floats  # (D, N) share of a node's wall watts that passes each domain in normal operation
-    contains: Floats  # (D, D) 1 where the column's domain is the row's or hangs below it: adds up fixed_w
-    feeds: tuple[int, int] | None  # places of the A and B side where every node has both
+    contains: Floats  # (D, D) share of what is drawn at the column's domain itself that passes the row's
+    feeds: (
+        tuple[int, int] | None
+    )  # places of the A and B side above the root; that one alone carries all is planned for
     min_w: Floats  # (G,) lowest limit the device takes
     max_w: Floats  # (G,) highest, which is its rating and the limit in force at the beginning
     idle_w: float  # of a board without a job

@@ -1,0 +1,1 @@
+"""The named halls in which controllers are compared, all synthetic but the replayed recordings."""
