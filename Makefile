@@ -7,6 +7,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
 
+# what containers hold: no plots, no Parquet, no servers
+IMAGE := telemetry actuator forecaster policy policy-api infra-bridge recorder twin cli
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo run up down test lint type bench docs lock clean
 
@@ -40,6 +43,7 @@ type: $(TEST) ## static types, strict
 
 bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/planner.py
+	$(BIN)/python bench/planner_scattered.py
 	$(BIN)/python bench/twin.py
 	$(BIN)/python bench/day.py
 	$(BIN)/python bench/agent.py
@@ -55,6 +59,10 @@ lock: ## resolve requirements anew (needs uv); versions and hashes only, no inde
 	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/test.txt
 	uv pip compile pyproject.toml --extra all --group build --constraint requirements/test.txt \
 	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/run.txt
+	uv pip compile pyproject.toml $(IMAGE:%=--extra %) --constraint requirements/test.txt \
+	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/image.txt
+	uv pip compile --group pyproject.toml:build --constraint requirements/test.txt \
+	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/build.txt
 
 clean: ## remove caches and outputs; the environment stays (rm -r .venv to be rid of it)
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache bench/out demo-out dist build

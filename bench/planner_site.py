@@ -1,6 +1,6 @@
 """Random sites for the planner's bench, seven deep: site, hall, block, row, rack, node, GPU.
 
-Jobs are of all sizes, some scattered; or every GPU works for itself. Everything is synthetic, from a seed.
+Jobs are of all sizes, some scattered; or, with `jobs` None, every GPU works for itself. All is synthetic, from a seed.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Site:
     hard_w: Floats
 
 
-def make(nodes: int, jobs: int, seed: int) -> Site:
+def make(nodes: int, jobs: int | None, seed: int) -> Site:
     """A site whose nodes and racks get shares of what their jobs want, and whose higher domains of their parts."""
     rng = np.random.default_rng(seed)
     domains = _tree(nodes)
@@ -59,9 +59,8 @@ def make(nodes: int, jobs: int, seed: int) -> Site:
         for g in range(GPUS_PER_NODE)
     ]
     fleet = build(rules, boards)
-    placed = layout(fleet, _jobs(rng, nodes, jobs))
-    peak_w = rng.uniform(420.0, 640.0, placed.job_count)
-    busy = rng.uniform(0.6, 1.0, placed.job_count)
+    placed = layout(fleet, _services(rng, nodes) if jobs is None else _jobs(rng, nodes, jobs))
+    peak_w, busy = _natures(rng, placed, alike=jobs is None)
     target_w = _targets(rng, fleet, placed, peak_w)
     draft = Site(fleet=fleet, layout=placed, peak_w=peak_w, busy=busy, target_w=target_w, hard_w=target_w)
     none_w = np.zeros(placed.job_count)
@@ -76,6 +75,16 @@ def make(nodes: int, jobs: int, seed: int) -> Site:
         target_w=target_w,
         hard_w=1.25 * target_w + armed_w,
     )
+
+
+def _natures(rng: np.random.Generator, placed: Layout, alike: bool) -> tuple[Floats, Floats]:
+    """Natural draw (J,) W per GPU and share of time at it (J,); replicas of one service on a node are nearly alike."""
+    if not alike:
+        return rng.uniform(420.0, 640.0, placed.job_count), rng.uniform(0.6, 1.0, placed.job_count)
+    service = np.array([int(job.type_key) for job in placed.jobs])
+    draw_w = rng.uniform(420.0, 640.0, service.max() + 1)[service]
+    busy = rng.uniform(0.6, 1.0, service.max() + 1)[service]
+    return draw_w * rng.normal(1.0, 0.012, placed.job_count), busy
 
 
 def wall_w(site: Site, per_gpu_w: Floats, idle_w: float = IDLE_W) -> Floats:
@@ -125,6 +134,26 @@ def _jobs(rng: np.random.Generator, nodes: int, jobs: int) -> list[Job]:
             started_s=0.0,
         )
         for j, (size, end) in enumerate(zip(sizes, ends, strict=True))
+    ]
+
+
+def _services(rng: np.random.Generator, nodes: int) -> list[Job]:
+    """Every GPU works for itself: a replica of one of 40 services, one or two services a node."""
+    weight = rng.choice([1.0, 2.0, 4.0], 40)
+    first, second = rng.integers(0, 40, nodes), rng.integers(0, 40, nodes)
+    cut = rng.integers(1, GPUS_PER_NODE + 1, nodes)
+    return [
+        Job(
+            id=f"n{node}g{gpu}",
+            gpus=(node * GPUS_PER_NODE + gpu,),
+            type_key=str(first[node] if gpu < cut[node] else second[node]),
+            weight=float(weight[first[node] if gpu < cut[node] else second[node]]),
+            max_slowdown=MAX_SLOWDOWN,
+            mode="enforce",
+            started_s=0.0,
+        )
+        for node in range(nodes)
+        for gpu in range(GPUS_PER_NODE)
     ]
 
 

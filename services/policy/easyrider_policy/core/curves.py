@@ -85,6 +85,17 @@ def share_at(log_marginal: Floats, busy: Ints) -> Floats:
     return result
 
 
+def shares_along(log_marginal: Floats, log_price: Floats, busy: Ints) -> Floats:
+    """`share_at` of each sum of both, (n, K), to the nearest entry: for prices, which need no more."""
+    row = busy * (_LOG_STEPS + 1)
+    cell = np.rint((log_marginal - _LOG_LOW) * _PER_LOG).astype(np.int64) + row
+    index = cell[:, None] + np.rint(log_price * _PER_LOG).astype(np.int64)[None, :]
+    np.maximum(index, row[:, None], out=index)
+    np.minimum(index, (row + _LOG_STEPS)[:, None], out=index)
+    shares: Floats = _SHARE.ravel().take(index)
+    return shares
+
+
 def share_and_fall(log_marginal: Floats, busy: Ints) -> tuple[Floats, Floats]:
     """`share_at`, and how much it falls per unit of `log_marginal`, as a positive number."""
     at = np.clip((log_marginal - _LOG_LOW) * _PER_LOG, 0.0, _LOG_STEPS - 1e-9)

@@ -118,17 +118,20 @@ def _smaller(layout: Layout, keep: Bools, pairs: Bools) -> tuple[Layout, Ints]:
     jobs = max(layout.job_count, 1)
     key = stands_for[layout.leaf_domain] * jobs + layout.leaf_job
     unique, leaf_of = np.unique(key, return_inverse=True)
-    pair_job = layout.pair_job[pairs]
+    pair_domain, pair_job = layout.pair_domain[pairs], layout.pair_job[pairs]
+    starts = np.flatnonzero(np.diff(pair_domain, prepend=-1))
     count = np.bincount(pair_job, minlength=layout.job_count)
     moved_to = np.cumsum(pairs) - 1
     return replace(
         layout,
         leaf_domain=unique // jobs,
         leaf_job=unique % jobs,
-        pair_domain=layout.pair_domain[pairs],
+        pair_domain=pair_domain,
         pair_job=pair_job,
         by_job=moved_to[layout.by_job[pairs[layout.by_job]]],
         job_pair_start=np.cumsum(count) - count,
+        domain_pair_start=starts,
+        pair_rows=pair_domain[starts],
         levels=tuple(reversed(levels)),
     ), leaf_of
 

@@ -17,10 +17,14 @@ from easyrider_policy.core.problem import SLACK_W, Problem
 from easyrider_policy.core.tally import tally
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 PRICES = 24
 GUESSED = 14
 """Where jobs span domains the prices are a first guess, which sweeps make better: fewer will do."""
+MANY = 20_000
+ALIKE = 0.02
+"""From so many places of jobs on, those whose worth per watt differs by less (10 W of 500) share a price curve."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -45,8 +49,9 @@ def path_prices(problem: Problem, budget_w: Floats) -> Prices:
     least_busy = curves.LEAST_BUSY
     low = math.log(0.2 * least_busy) - float(scale.max())
     high = math.log(3.0) - float(scale.min())
-    spans = len(layout.leaf_job) > layout.job_count
-    log_price = np.linspace(low, high, GUESSED if spans else PRICES)
+    leaves = len(layout.leaf_job)
+    guessed = leaves > layout.job_count or leaves >= MANY
+    log_price = np.linspace(low, high, GUESSED if guessed else PRICES)
     load = _load_at(problem, log_scale, log_price)
     clearing = _climb(layout.levels, load, budget_w, log_price)
     return _descend(layout, clearing)
@@ -55,16 +60,52 @@ def path_prices(problem: Problem, budget_w: Floats) -> Prices:
 def _load_at(problem: Problem, log_scale: Floats, log_price: Floats) -> Floats:
     """Wall watts (D, K + 1) of jobs on their nearest domains when a watt costs nothing, then each price."""
     layout = problem.layout
-    ratio = curves.share_at(log_scale[:, None] + log_price[None, :], problem.busy[:, None])
-    wanted = np.empty((layout.job_count, len(log_price) + 1))
-    wanted[:, 0] = problem.top_w
-    np.multiply(ratio, problem.peak_w[:, None], out=wanted[:, 1:])
-    np.clip(wanted, problem.floor_w[:, None], problem.top_w[:, None], out=wanted)
-    parts = wanted[layout.leaf_job] * problem.drawn_at_leaf[:, None]
     load = np.zeros((layout.domain_count, len(log_price) + 1))
-    rows, starts = np.unique(layout.leaf_domain, return_index=True)  # leaf pairs stand sorted by domain
-    load[rows] = np.add.reduceat(parts, starts, axis=0)
+    if len(layout.leaf_job) >= MANY:
+        domain, parts = _alike(problem, log_scale, log_price)
+    else:
+        bounds = problem.peak_w, problem.floor_w, problem.top_w
+        wanted = _wanted(log_scale, log_price, problem.busy, bounds)
+        domain, parts = layout.leaf_domain, wanted[layout.leaf_job] * problem.drawn_at_leaf[:, None]
+    starts = np.flatnonzero(np.diff(domain, prepend=-1))  # both stand sorted by domain
+    load[domain[starts]] = np.add.reduceat(parts, starts, axis=0)
     return load
+
+
+def _wanted(
+    log_scale: Floats, log_price: Floats, classes: Ints, bounds: tuple[Floats, Floats, Floats]
+) -> Floats:
+    """Watts (n, K + 1) that are taken; `bounds`: at full draw, at least, at most, in watts of any kind."""
+    full_w, least_w, most_w = bounds
+    ratio = curves.shares_along(log_scale, log_price, classes)
+    wanted = np.empty((len(full_w), len(log_price) + 1))
+    wanted[:, 0] = most_w
+    np.multiply(ratio, full_w[:, None], out=wanted[:, 1:])
+    np.minimum(wanted, most_w[:, None], out=wanted)
+    np.maximum(wanted, least_w[:, None], out=wanted)
+    return wanted
+
+
+def _alike(problem: Problem, log_scale: Floats, log_price: Floats) -> tuple[Ints, Floats]:
+    """Domains (g,) and wall watts (g, K + 1) of groups: jobs of one domain, one curve and nearly one worth per watt.
+
+    Prices need no more than that; the watts of each job are found by its own curve afterwards.
+    """
+    layout, weight = problem.layout, problem.drawn_at_leaf
+    job = layout.leaf_job
+    grade = np.rint((log_scale - log_scale.min()) / ALIKE).astype(np.int64)
+    kind = problem.busy * (int(grade.max()) + 1) + grade
+    kinds = int(kind.max()) + 1
+    group, first, member = np.unique(
+        layout.leaf_domain * kinds + kind[job], return_index=True, return_inverse=True
+    )
+    full_w, least_w, most_w = (
+        tally(member, weight * watts[job], len(group))
+        for watts in (problem.peak_w, problem.floor_w, problem.top_w)
+    )
+    chosen = job[first]
+    wanted = _wanted(log_scale[chosen], log_price, problem.busy[chosen], (full_w, least_w, most_w))
+    return group // kinds, wanted
 
 
 def _climb(levels: tuple[Level, ...], load: Floats, budget_w: Floats, log_price: Floats) -> Floats:
@@ -105,7 +146,7 @@ def _descend(layout: Layout, clearing: Floats) -> Prices:
     return Prices(path=path, own=path - inherited)
 
 
-def parents_of(level: Level) -> NDArray[np.int64]:
+def parents_of(level: Level) -> Ints:
     """The parent of each edge of a level."""
     sizes = np.diff(np.append(level.edge_start, len(level.edge_child)))
     return np.repeat(level.parents, sizes)

@@ -39,7 +39,11 @@ def loads(layout: Layout, factor: Floats) -> Loads:
 
 def on_domains(layout: Layout, pair_weight: Floats, per_board_w: Floats) -> Floats:
     """Wall watts per domain (D,) of jobs at these watts per board."""
-    return tally(layout.pair_domain, pair_weight * per_board_w[layout.pair_job], layout.domain_count)
+    watts = np.zeros(layout.domain_count)
+    if len(layout.pair_rows):  # pairs stand sorted by domain
+        at_pair = pair_weight * per_board_w[layout.pair_job]
+        watts[layout.pair_rows] = np.add.reduceat(at_pair, layout.domain_pair_start)
+    return watts
 
 
 def least_of_domains(layout: Layout, domain_value: Floats) -> Floats:
