@@ -193,6 +193,8 @@ class HoldRule:
 
 
 Strategy = Literal["ramp", "step", "soft"]
+RAMP_S = 60.0
+"""Down to a load target, evenly: a site that drops at once disturbs its feed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +213,7 @@ class LoadTarget:
     reason: str = ""
     by: str = ""
     strategy: Strategy = field(default="ramp", metadata=LATER)
-    ramp_s: float = field(default=60.0, metadata=LATER)
+    ramp_s: float = field(default=RAMP_S, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from easyrider_policy.bills import bill
 from easyrider_policy.core import foreign, history
 from easyrider_policy.core.commands import Orders, Wanted
 from easyrider_policy.core.counting import Sums
+from easyrider_policy.core.domain_draw import Draws, draws
 from easyrider_policy.core.fleet import Bools, Floats
 from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.patience import JOBS_TOLD_S, waits
@@ -56,6 +58,7 @@ class Coordinator:
         self.decision: Decision | None = None
         self.looked: Look | None = None  # the newest
         self.situation: Situation | None = None  # of the last decision
+        self.draws: Draws | None = None  # of the last decision
         self.sums: Sums | None = None  # of the last look
         self.lender = Lender(picture)
         self.prepares: list[Callable[[float], None]] = []  # asked first at every look
@@ -108,8 +111,11 @@ class Coordinator:
             self.urge(moved)
         if picture.fleet is not fleet:
             self.decision = None  # its columns are another fleet's
-        if picture.targets.pass_to(unix_s, picture.own_target_w):
+        drawn = None if self.decision is None else self.draws
+        if picture.targets.pass_to(unix_s, picture.own_target_w, None if drawn is None else drawn.soft_w):
             self.urge("load_target")
+        if bill(picture, drawn, now_s, unix_s):
+            self.urge("demand")
         estimates = picture.meters.estimates(now_s, self._foreign_drawn_w())
         silent = frozenset(picture.fleet.domains[row] for row in estimates.reasons)
         if silent != self._silent_meters:
@@ -194,6 +200,8 @@ class Coordinator:
         pacing = picture.rules.pacing
         self.decision = plan(picture.observation, picture.walls, situation, picture.memory, pacing)
         picture.memory = self.decision.memory
+        solution = self.decision.memory.solution
+        self.draws = None if solution is None else draws(solution, situation)
         mean_w = picture.walls.target_means_w() + picture.walls.standing_w(situation.unmanaged_target_w)
         picture.targets.observed(mean_w, self.decision.missing_w, now_s)
         return cause

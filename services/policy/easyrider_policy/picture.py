@@ -14,6 +14,7 @@ from easyrider.tree import Rules
 from easyrider_policy.core import modes
 from easyrider_policy.core.ages import Ages
 from easyrider_policy.core.ahead import foresee
+from easyrider_policy.core.billing import Billing
 from easyrider_policy.core.checks import faults
 from easyrider_policy.core.control import Control
 from easyrider_policy.core.demotion import Demotions
@@ -66,6 +67,7 @@ class Picture:
         self.facility, self.heat = Facility(self.fleet), Heat(self.fleet)
         self.walls = Walls(self.fleet)
         self.targets = LoadTargets(self.fleet, rules.targets, rules.leases)
+        self.billing = Billing(self.fleet, rules.tariffs, rules.demands)
         self.gathering = Gathering(self.fleet)
         self.modes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # (G,) place in `MODES` of each board
         self.managed: Bools = np.zeros(0, dtype=np.bool_)  # (G,) boards in `pilot` or `enforce`
@@ -102,11 +104,11 @@ class Picture:
     @property
     def target_w(self) -> Floats:
         """Targets in force now, wall watts (D,)."""
-        return np.minimum(self.own_target_w, self.targets.ceiling_w)
+        return np.minimum(np.minimum(self.own_target_w, self.targets.ceiling_w), self.billing.ceiling_w)
 
     @property
     def own_target_w(self) -> Floats:
-        """The same without load targets."""
+        """The same without load targets and demand windows."""
         target_w = self.facility.target_w
         if self.envelope is not None:
             target_w[0] = min(target_w[0], self.envelope.target_w)
@@ -250,6 +252,7 @@ class Picture:
         self.meters = self.meters.moved_to(fleet)
         self.facility, self.heat = self.facility.carried(fleet), self.heat.carried(fleet)
         self.walls = self.walls.carried(fleet)
+        self.billing = self.billing.moved_to(fleet, self.rules.tariffs, self.rules.demands)
         self.gathering = self.gathering.carried(before, fleet)
         self.memory = self.memory.carried(before, fleet)
         self._rows = {}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from easyrider.moments import rfc_3339
-from easyrider.tree import Domain, Leases, LoadTarget, Node, NodeClass, Rules
+from easyrider.tree import RAMP_S, Domain, Leases, LoadTarget, Node, NodeClass, Rules
 from easyrider_policy.core.fleet import build
-from easyrider_policy.core.targets import RAMP_S, LoadTargets
+from easyrider_policy.core.targets import LoadTargets
 
 NOON_S = 1_800_000_000.0
 OWN_W = np.array([9000.0, 5000.0])
@@ -141,3 +141,41 @@ def test_newer_rules_keep_the_record_of_what_they_do_not_change_and_end_what_the
 
 def test_a_target_of_a_domain_of_another_scope_is_left_to_that_scope():
     assert targets(replace(target(), domain="elsewhere")).every == []
+
+
+def test_a_step_stands_still_until_as_late_as_will_do_and_then_goes_at_once():
+    found = targets(target(strategy="step"))
+
+    assert ceiling_w(found, -30.0)[1] == np.inf
+    assert ceiling_w(found, -5.0)[1] == 3000.0
+    assert ceiling_w(found, 0.0)[1] == 3000.0
+
+
+def test_a_longer_ramp_begins_earlier_and_falls_more_gently():
+    found = targets(target(ramp_s=600.0))
+
+    fell_w = [ceiling_w(found, at_s)[1] for at_s in np.arange(-620.0, 0.0)]
+    steps_w = np.diff([w for w in fell_w if np.isfinite(w)])
+
+    assert steps_w.min() == pytest.approx(-2000.0 / 600.0)
+    assert fell_w[-1] == 3000.0
+
+
+def test_a_soft_target_stops_where_jobs_would_yield_beyond_their_class_and_tells_the_rest_as_missing():
+    found = targets(target(strategy="soft"))
+    found.pass_to(NOON_S + 1.0, OWN_W, np.array([8000.0, 3400.0]))
+    found.observed(np.array([5000.0, 3390.0]), NOTHING_W, 0.0)
+
+    (change, short) = found.take_changes()
+
+    assert found.ceiling_w[1] == 3400.0
+    assert found.every[0].missing_w == pytest.approx(400.0)
+    assert (change.change, short.change) == ("begins", "short")
+
+
+def test_a_soft_target_that_jobs_can_keep_within_their_classes_is_kept_whole():
+    found = targets(target(strategy="soft"))
+    found.pass_to(NOON_S + 1.0, OWN_W, np.array([8000.0, 2900.0]))
+
+    assert found.ceiling_w[1] == 3000.0
+    assert found.every[0].kept_back_w == 0.0

@@ -15,8 +15,6 @@ from easyrider.tree import Leases, LoadTarget
 from easyrider_policy.core.emergency import OVER_TARGET
 from easyrider_policy.core.fleet import Fleet, Floats
 
-RAMP_S: Final = 60.0
-"""From the domain's own target down to the load target, evenly: a site that drops at once disturbs its feed."""
 FAR_S: Final = 366 * 86400.0
 """One that begins later than this from now is more likely a mistyped year than an appointment."""
 Phase = Literal["waits", "ramps", "holds", "ended"]
@@ -47,7 +45,8 @@ class Standing:
     worst_w: float = 0.0  # the highest excess
     observed_w: float | None = None  # mean over the domain's window; None: not known
     short_w: float = 0.0  # what is drawn above it now
-    missing_w: float = 0.0  # what no limits could take away
+    missing_w: float = 0.0  # what no limits could take away, or none that a soft target may ask for
+    kept_back_w: float = 0.0  # of it, what a soft target leaves to jobs at their `max_slowdown`
     short: bool = False
 
     @property
@@ -63,13 +62,23 @@ class Standing:
             return "holds"
         return "ramps" if now_s >= self.begins_s - self.lead_s else "waits"
 
-    def ceiling_w(self, own_w: float, now_s: float) -> float:
-        """What the domain may draw now for its sake; infinite while it says nothing."""
+    def ceiling_w(self, own_w: float, now_s: float, soft_w: float = float("nan")) -> float:
+        """What the domain may draw now for its sake; infinite while it says nothing.
+
+        `soft_w`: what it draws with every job at its `max_slowdown`, NaN unknown; a soft target goes no lower.
+        """
         if self.phase_at(now_s) in ("waits", "ended"):
+            self.kept_back_w = 0.0
             return float("inf")
         gone_s = now_s - (self.begins_s - self.lead_s)
-        part = min(1.0, max(0.0, gone_s / RAMP_S))
-        return max(self.target.target_w, own_w + part * (self.target.target_w - own_w))
+        part = 1.0 if self.target.strategy == "step" else min(1.0, max(0.0, gone_s / self.target.ramp_s))
+        aim_w = self.target.target_w
+        if self.target.strategy == "soft" and soft_w > aim_w:  # NaN is not
+            self.kept_back_w = min(soft_w, own_w) - aim_w if own_w > aim_w else 0.0
+            aim_w += self.kept_back_w
+        else:
+            self.kept_back_w = 0.0
+        return max(aim_w, own_w + part * (aim_w - own_w))
 
 
 class LoadTargets:
@@ -90,9 +99,13 @@ class LoadTargets:
                 found[one.row] = one.target.id
         return found
 
-    def pass_to(self, now_s: float, own_w: Floats) -> bool:
-        """Time passes; `own_w` (D,): targets without any of these. Whether one began to matter or ended."""
+    def pass_to(self, now_s: float, own_w: Floats, soft_w: Floats | None = None) -> bool:
+        """Time passes; `own_w` (D,): targets without any of these. Whether one began to matter or ended.
+
+        `soft_w` (D,): what is drawn with every job at its `max_slowdown`; None: not known, soft ones go all the way.
+        """
         moved = False
+        floor_w = np.full_like(own_w, np.nan) if soft_w is None else soft_w
         self.ceiling_w = np.full_like(own_w, np.inf)
         for one in self.every:
             phase = one.phase_at(now_s)
@@ -104,7 +117,8 @@ class LoadTargets:
                     self._tell(one, "ends")
                 one.phase = phase
             self.ceiling_w[one.row] = min(
-                self.ceiling_w[one.row], one.ceiling_w(float(own_w[one.row]), now_s)
+                self.ceiling_w[one.row],
+                one.ceiling_w(float(own_w[one.row]), now_s, float(floor_w[one.row])),
             )
         return moved
 
@@ -115,7 +129,8 @@ class LoadTargets:
         for one in self.every:
             mean = float(mean_w[one.row])
             one.observed_w = mean if np.isfinite(mean) else None
-            one.missing_w = float(missing_w[one.row]) if one.phase in ("ramps", "holds") else 0.0
+            matters = one.phase in ("ramps", "holds")
+            one.missing_w = max(float(missing_w[one.row]), one.kept_back_w) if matters else 0.0
             if one.phase != "holds":
                 one.short_w, one.short = 0.0, False
                 continue
@@ -172,5 +187,5 @@ def _standing(fleet: Fleet, leases: Leases, target: LoadTarget) -> Standing:
         row=row,
         begins_s=unix_s(target.begins),
         ends_s=unix_s(target.ends),
-        lead_s=RAMP_S + settle_s,
+        lead_s=settle_s if target.strategy == "step" else target.ramp_s + settle_s,
     )
