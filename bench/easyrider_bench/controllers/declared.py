@@ -6,23 +6,23 @@ import numpy as np
 
 from easyrider.tree import Rules
 from easyrider.tree_reader import read_document
-from easyrider_bench.controllers.contract import Site
+from easyrider_bench.controllers.contract import Contingency, Site
 
 TREE = "hall"
-BOTH_FEEDS = "both_feeds"
-"""Where nodes hang that draw from two feeds: a domain of its own, which limits nothing."""
+BATTERY = "battery"
+"""Name of a planned loss of mains; the meter of the supply tells of it."""
 
 
 def rules_of(site: Site) -> Rules:
     """Every board in `enforce`, the device minimum as fallback, the product's defaults for the rest."""
     document: dict[str, Any] = {
         "tree": {"id": TREE, "version": 1},
-        "domains": [*(_domain(site, place) for place in range(len(site.domains))), *_both_feeds(site)],
+        "domains": [_domain(site, place) for place in range(len(site.domains))],
         "classes": dict(_classes(site).values()),
         "nodes": [
             {
                 "id": name,
-                "domain": BOTH_FEEDS if site.feeds else site.domains[int(site.domain_of[node])].id,
+                "domain": site.domains[int(site.domain_of[node])].id,
                 "class": _classes(site)[_kind(site, node)][0],
                 "fallback_w_per_gpu": float(site.min_w.max()),
                 "boot_guard": True,
@@ -56,30 +56,30 @@ def _domain(site: Site, place: int) -> dict[str, Any]:
         "fixed_w": domain.fixed_w,
         "unmanaged_max_w": domain.unmanaged_max_w,
         "meters": [meter_of(domain.id)],
-        "contingencies": [{"name": c.name, "hard_limit_w": c.hard_limit_w} for c in domain.contingencies],
+        "contingencies": [_contingency(planned) for planned in domain.contingencies],
+        **_above(site, place),
     }
-    if domain.parent is not None:
-        document["parent"] = site.domains[domain.parent].id
     if domain.modules:
         document["supply_modules"] = domain.modules
     return document
 
 
-def _both_feeds(site: Site) -> list[dict[str, Any]]:
-    if site.feeds is None:
-        return []
-    side_a, side_b = (site.domains[place] for place in site.feeds)
-    both_w = side_a.rating_w + side_b.rating_w
-    return [
-        {
-            "id": BOTH_FEEDS,
-            "kind": "busway",
-            "feeds": {"A": side_a.id, "B": side_b.id},
-            "rating_w": both_w,
-            "target_w": both_w,
-            "unmanaged_max_w": 0.0,
-        }
-    ]
+def _above(site: Site, place: int) -> dict[str, Any]:
+    """What feeds a domain: another one, or two where the site has two feeds."""
+    parent = site.domains[place].parent
+    if parent is not None:
+        return {"parent": site.domains[parent].id}
+    if site.feeds is None or place in site.feeds:
+        return {}
+    side_a, side_b = (site.domains[feed].id for feed in site.feeds)
+    return {"feeds": {"A": side_a, "B": side_b}}
+
+
+def _contingency(planned: Contingency) -> dict[str, Any]:
+    document: dict[str, Any] = {"name": planned.name, "hard_limit_w": planned.hard_limit_w}
+    if planned.name == BATTERY:
+        document |= {"when": "on_battery", "target_w": planned.target_w}
+    return document
 
 
 def _kind(site: Site, node: int) -> tuple[float, float, int]:

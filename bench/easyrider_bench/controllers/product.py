@@ -36,11 +36,12 @@ class EasyRider:
         self.picture = Picture(rules_of(site), REGION, BIRTH_S)
         self.coordinator = Coordinator(self.picture)
         self.desk = Desk(self.picture, self.coordinator, lambda _: None, lambda *_: True)
-        self._looked_s = -np.inf
         self._beat_s = -np.inf
         self._jobs: dict[str, tuple[JobRow, float]] = {}
         self._meter_seq = 0
-        self._modules = np.array([domain.modules for domain in site.domains])
+        self._supplies: list[tuple[int, bool] | None] = [None] * len(
+            site.domains
+        )  # untold: told at the first look
         self._instant_w: Floats = np.full(site.gpus, np.nan)
         self._rows = [np.asarray(rows) for rows in self.guardians.boards]
 
@@ -104,13 +105,13 @@ class EasyRider:
 
     def _tell_meters(self, mono_s: float, seen: Observation) -> None:
         for place, domain in enumerate(self.site.domains):
-            moved = seen.modules_ok[place] != self._modules[place]
+            state = (int(seen.modules_ok[place]), bool(seen.on_battery[place]))
+            moved = state != self._supplies[place]
             fresh = bool(seen.meter_fresh[place])
-            first = self._meter_seq < len(self.site.domains)
-            if not (fresh or moved or (first and domain.modules)):
+            if not (fresh or moved):
                 continue
             self._meter_seq += 1
-            self._modules[place] = seen.modules_ok[place]
+            self._supplies[place] = state
             ups = domain.modules > 0
             reading = MeterReading(
                 region=REGION, meter=meter_of(domain.id), domain=domain.id, boot_id=BOOT, seq=self._meter_seq,
