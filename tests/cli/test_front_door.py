@@ -169,3 +169,30 @@ def test_without_a_command_help_is_shown(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "demo" in done.stdout + done.stderr
+
+
+def test_what_needs_a_package_that_is_not_installed_says_so_in_a_line(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lean(*_: object) -> int:
+        raise ModuleNotFoundError("No module named 'matplotlib.figure'", name="matplotlib.figure")
+
+    monkeypatch.setattr("easyrider_cli.check_command.check", lean)
+
+    code, lines = said("check", "rules.yaml")
+
+    assert code == 2
+    assert len(lines) == 1
+    assert "needs the package matplotlib.figure, which is not installed here" in lines[0]
+
+
+def test_a_module_of_our_own_that_is_missing_is_a_fault_of_ours(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> int:
+        raise ModuleNotFoundError("No module named 'easyrider_cli.gone'", name="easyrider_cli.gone")
+
+    monkeypatch.setattr("easyrider_cli.check_command.check", broken)
+
+    with pytest.raises(ModuleNotFoundError):
+        said("check", "rules.yaml")
