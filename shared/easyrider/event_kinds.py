@@ -187,6 +187,27 @@ class Target(Data, frozen=True):
     short_w: Watts  # drawn above it, or what no limits could take away
     reason: str
     by: str
+    kept_ratio: Ratio | None = None  # share of the time since it began in which it was kept
+    worst_w: Watts = 0.0  # the highest excess since it began
+
+
+class DemandInterval(Data, frozen=True):
+    """A billed interval closed: its mean, what it would have been, and what holding it saved and cost. Wall watts.
+
+    Prices in `currency`. `saved_value` is null where the month's peak was not known.
+    """
+
+    id: Name
+    domain: Name
+    ends: str  # RFC 3339
+    mean_w: Watts
+    would_w: Watts
+    billed_w: Watts | None
+    known_ratio: Ratio
+    saved_value: float | None
+    cost_value: float
+    energy_value: float
+    currency: str
 
 
 class Audit(Data, frozen=True):
@@ -242,6 +263,7 @@ _ALL: tuple[tuple[str, Owner, str, type[Data]], ...] = (
     ("leaving", "policy", "when a node asks to leave, has left, or is back", Leaving),
     ("hold", "policy", "when raises are stopped, and when they are let go", Hold),
     ("target", "policy", "when a load target begins, is not met, is met again, or ends", Target),
+    ("demand_interval", "policy", "when a billed interval closes: what a cap saved and cost", DemandInterval),
     ("audit", "api", "once for each change that is made over the admin API, or refused", Audit),
 )  # fmt: skip
 KINDS: dict[str, Kind] = {

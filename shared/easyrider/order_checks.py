@@ -36,6 +36,8 @@ def check_targets(targets: Iterable[LoadTarget], domain_ids: set[str], faults: F
             faults.add(place, f"ends at {target.ends}, not after it begins at {target.begins}")
         if target.target_w <= 0:
             faults.add(f"{place}.target_w", f"is {target.target_w:g}, not above 0")
+        if target.ramp_s <= 0:
+            faults.add(f"{place}.ramp_s", f"is {target.ramp_s:g}, not above 0")
 
 
 def _ids(place: str, ids: Iterable[str], faults: Faults) -> None:

@@ -26,6 +26,7 @@ from easyrider_policy.live import (
 )
 from easyrider_policy.moment import Moment
 from easyrider_policy.telling import target_plans
+from easyrider_policy.telling_demands import demand_plans
 
 BOARDS_TOLD = 3_000
 """Boards that one answer has room for; more are asked for by node."""
@@ -145,6 +146,7 @@ class Answers:
             meters=self._meters(now_s),
             holds=[asdict(hold) for hold in rules.holds],
             targets=list(target_plans(picture)),
+            demands=list(demand_plans(picture)),
             releases=[asdict(parting) for parting in leaving],
             demotions=[asdict(demoted) for demoted in picture.demotions.standing.values()],
             infeasible={name: round(watts, 1) for name, watts in told.items() if watts > 0},

@@ -137,6 +137,7 @@ class LiveState(msgspec.Struct, frozen=True):
     meters: list[LiveMeter]
     holds: list[object]
     targets: list[object]
+    demands: list[object]  # billed intervals that run now
     releases: list[object]
     demotions: list[object]
     infeasible: dict[str, float]

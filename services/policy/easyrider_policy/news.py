@@ -63,6 +63,7 @@ class News:
         yield from tidings.places(asking, left)
         yield from tidings.holds(picture.rules.holds)
         yield from tidings.targets(picture.targets.take_changes())
+        yield from tidings.intervals(picture.billing.take_closed())
         decision = self._coordinator.decision
         if look.cause is not None and decision is not None:
             yield from self._of_plan(decision, now_s)

@@ -11,6 +11,7 @@ from easyrider_policy.core.records import Decision
 from easyrider_policy.core.targets import Standing
 from easyrider_policy.core.waiting import Waiting
 from easyrider_policy.picture import Picture
+from easyrider_policy.telling_demands import demand_plans
 from easyrider_policy.telling_regions import region_plans
 
 MOST_JOBS = 2_000
@@ -58,6 +59,7 @@ def tell(
         holds=_holds(picture),
         targets=target_plans(picture),
         regions=region_plans(picture, now_s),
+        demands=demand_plans(picture),
     )
 
 
@@ -108,14 +110,17 @@ def _job(picture: Picture, decision: Decision, waiting: dict[int, Waiting], row:
 
 
 def why(picture: Picture, decision: Decision, job: int) -> str:
-    """Why a job's limit is what it is; a target that a load target has lowered goes by the load target's name."""
+    """Why a job's limit is what it is; a target goes by the name of what has lowered it most, if something has."""
     reason = decision.reasons[job]
     kind, _, domain = reason.partition(":")
-    if kind == "target" and (row := picture.fleet.domain_index.get(domain)) in (
-        names := picture.targets.names
-    ):
-        assert row is not None
-        return f"load_target:{names[row]}"
+    row = picture.fleet.domain_index.get(domain)
+    if kind != "target" or row is None:
+        return reason
+    by_demand_w, by_load_w = picture.billing.ceiling_w[row], picture.targets.ceiling_w[row]
+    if by_demand_w < min(by_load_w, picture.fleet.aim_w[row]):
+        return f"demand:{next(one.window.id for one in picture.billing.every if one.row == row)}"
+    if (name := picture.targets.names.get(row)) is not None:
+        return f"load_target:{name}"
     return reason
 
 

@@ -57,6 +57,23 @@ class TargetPlan(Record, frozen=True):
     kept_ratio: Ratio | None  # share of the time since it began in which it was kept; nil: not begun
 
 
+class DemandPlan(Record, frozen=True):
+    """A billed interval that runs now. Wall watts; values in `currency`, of this interval so far."""
+
+    id: Name
+    domain: Name
+    left_s: float
+    mean_w: Watts | None  # it would close at, if nothing limited the rest; nil: not known yet
+    billed_w: Watts | None  # what the month's bill counts anyhow; nil: not known
+    aim_w: Watts | None  # the mean that is aimed at; nil: nothing is held back
+    ceiling_w: Watts | None  # what may be drawn now for its sake
+    saved_value: float  # expected of holding the aim, against never holding any in this month
+    cost_value: float  # of the work that this takes
+    lost_value: float  # of it, in this interval so far
+    currency: str
+    why: str
+
+
 class RegionPlan(Record, frozen=True):
     """One region right below in one plan. Wall watts of its domain."""
 
@@ -98,3 +115,4 @@ class Plan(Message, tag="plan", frozen=True):
     holds: tuple[Name, ...] = ()  # nothing rises below what these name: ids of rules, nodes held on the node
     targets: tuple[TargetPlan, ...] = ()
     regions: tuple[RegionPlan, ...] = ()
+    demands: tuple[DemandPlan, ...] = ()

@@ -28,6 +28,8 @@ class TargetChange(NamedTuple):
     change: Change
     observed_w: float | None
     short_w: float
+    kept: float | None  # share of the time since it began in which it was kept
+    worst_w: float
 
 
 @dataclass(slots=True)
@@ -165,7 +167,8 @@ class LoadTargets:
         return taken
 
     def _tell(self, one: Standing, change: Change) -> None:
-        self.changes.append(TargetChange(one.target, change, one.observed_w, max(one.short_w, one.missing_w)))
+        short_w = max(one.short_w, one.missing_w)
+        self.changes.append(TargetChange(one.target, change, one.observed_w, short_w, one.kept, one.worst_w))
 
 
 def ended(targets: Iterable[LoadTarget], now_s: float) -> list[LoadTarget]:

@@ -6,7 +6,9 @@ Every condition is handed in as it stands at this moment; what comes out are kin
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from easyrider.moments import rfc_3339
 from easyrider.tree import HoldRule
+from easyrider_policy.core.billing import Closed
 from easyrider_policy.core.changes import Standing
 from easyrider_policy.core.targets import TargetChange
 
@@ -105,14 +107,36 @@ class Tidings:
 
     def targets(self, changes: Iterable[TargetChange]) -> Iterator[Tiding]:
         """Load targets that began, were not kept, were kept again, or ended."""
-        for target, change, observed_w, short_w in changes:
+        for target, change, observed_w, short_w, kept, worst_w in changes:
             told = {"target_w": target.target_w, "reason": target.reason, "by": target.by}
             watts = {
                 "observed_w": None if observed_w is None else round(observed_w, 1),
                 "short_w": round(short_w, 1),
+                "kept_ratio": None if kept is None else round(kept, 4),
+                "worst_w": round(worst_w, 1),
             }
             yield Tiding(
                 "target", {"id": target.id, "domain": target.domain, "change": change, **told, **watts}
+            )
+
+    def intervals(self, closed: Iterable[Closed]) -> Iterator[Tiding]:
+        """Billed intervals that closed."""
+        for one in closed:
+            yield Tiding(
+                "demand_interval",
+                {
+                    "id": one.window,
+                    "domain": one.domain,
+                    "ends": rfc_3339(one.ends_s),
+                    "mean_w": round(max(0.0, one.mean_w), 1),
+                    "would_w": round(max(0.0, one.would_w), 1),
+                    "billed_w": None if one.billed_w is None else round(one.billed_w, 1),
+                    "known_ratio": round(one.known_ratio, 4),
+                    "saved_value": None if one.saved is None else round(one.saved, 2),
+                    "cost_value": round(one.cost, 2),
+                    "energy_value": round(one.energy_cost, 2),
+                    "currency": one.currency,
+                },
             )
 
     def holds(self, holds: Iterable[HoldRule]) -> Iterator[Tiding]:

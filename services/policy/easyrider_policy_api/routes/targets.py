@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from easyrider.moments import unix_s
 from easyrider.records import write_record
-from easyrider.tree import LoadTarget
+from easyrider.tree import RAMP_S, LoadTarget, Strategy
 from easyrider_policy_api.core import edits
 from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.house import answer, house_of, needs, new_id
@@ -51,6 +51,11 @@ class TargetAsked(Asked):
         gt=0, le=1e12, description="wall watts, as a mean over the domain's window", examples=[9000.0]
     )
     reason: str = Field(default="", max_length=500, examples=["grid operator asks for 10 % less"])
+    strategy: Strategy = Field(
+        default="ramp",
+        description="ramp: evenly over ramp_s before it begins; step: at once; soft: no further than max_slowdown",
+    )
+    ramp_s: float = Field(default=RAMP_S, gt=0, le=86_400)
     id: Id | None = Field(default=None, description="default: made here", examples=["grid-2027-01-15"])
 
 
@@ -64,6 +69,8 @@ class TargetTold(Told):
     target_w: float
     reason: str
     by: str
+    strategy: Strategy = "ramp"
+    ramp_s: float = RAMP_S
 
 
 class TargetsTold(Told):
@@ -105,6 +112,8 @@ async def post_target(request: Request, caller: Operator) -> Response:
         target_w=asked.target_w,
         reason=asked.reason,
         by=caller.name,
+        strategy=asked.strategy,
+        ramp_s=asked.ramp_s,
     )
     return await house_of(request).once_only(
         request,
