@@ -22,6 +22,7 @@ from easyrider.messages import (
 from easyrider.service import run
 from easyrider.store import Store
 from easyrider_policy.adapters.demotions_file import DemotionsFile
+from easyrider_policy.adapters.peaks_file import PeaksFile
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.asks import AskDesk
@@ -37,6 +38,7 @@ from easyrider_policy.intake import Intake
 from easyrider_policy.leadership import Leadership
 from easyrider_policy.loop import Clocks, Loop, write_behind
 from easyrider_policy.news import News
+from easyrider_policy.peak_keeping import PeakKeeper
 from easyrider_policy.picture import Picture
 from easyrider_policy.regional import wire_regions
 from easyrider_policy.rulebook import Rulebook, check_scope, first_rules, stored_rules
@@ -76,6 +78,7 @@ async def start(config: Config, life: Life) -> None:
         picture = Picture(rules, region, clocks.now_s())
         demoted = DemotionsFile(config.state_dir)
         picture.demotions = Demotions(demoted.read(), rules.version)
+        peaks = PeakKeeper(picture, PeaksFile(config.state_dir))
         coordinator, scribe = Coordinator(picture), Scribe(journal, clocks.boot_ns)
         news = News(command_bus, coordinator, region, scribe.note)
         loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)
@@ -123,6 +126,7 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("write behind", write_behind(loop, store, config.tree, region))
         life.spawn("rules", rulebook.run())
         life.spawn("demands", child.run())
+        life.spawn("peaks", peaks.run())
         life.spawn("dark regions", dark.run())
         life.spawn("demotions", demoting.run())
         await life.until_stopped()
