@@ -1,0 +1,91 @@
+"""Finished runs, each kept under a hash of all code and settings that decide it."""
+
+import hashlib
+import json
+import sys
+from dataclasses import asdict
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from easyrider_bench.cases import Key
+from easyrider_bench.controllers.contract import Entry
+from easyrider_bench.score import Figures
+
+HALL = (
+    "easyrider_bench.boards", "easyrider_bench.breakers", "easyrider_bench.cases", "easyrider_bench.demand",
+    "easyrider_bench.hall", "easyrider_bench.limits", "easyrider_bench.meters", "easyrider_bench.notices",
+    "easyrider_bench.record", "easyrider_bench.scenarios", "easyrider_bench.score", "easyrider_bench.sensors",
+    "easyrider_bench.sums", "easyrider_bench.supply", "easyrider_bench.timelines", "easyrider_bench.truths",
+    "easyrider_bench.watching", "easyrider_bench.windows", "easyrider_bench.controllers.contract",
+    "easyrider_twin.domains", "easyrider_twin.gpus", "easyrider_twin.recordings", "easyrider_twin.referee",
+    "easyrider_twin.sensors", "easyrider_twin.speed", "easyrider_twin.synthetic", "easyrider_twin.tapes",
+    "easyrider_twin.world", "easyrider_twin.data",
+)  # fmt: skip
+"""Modules and folders whose text decides every run, whoever controls it."""
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """One finished run; `cpu_s` is what it took, its share of the hall included."""
+
+    controller: str
+    key: Key
+    target_share: float
+    figures: Figures
+    cpu_s: float
+
+
+class Cells:
+    """A folder of finished runs, one file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def load(self, entry: Entry, key: Key) -> Done | None:
+        """The run where it is finished and nothing that decides it has changed since."""
+        file = self._file(entry, key)
+        if not file.exists():
+            return None
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=Done)
+        except msgspec.MsgspecError:
+            return None  # cut off while it was written, or by another version: it is run again
+
+    def store(self, entry: Entry, done: Done) -> None:
+        """Keep one run, whole or not at all."""
+        file = self._file(entry, done.key)
+        half = file.with_suffix(".new")
+        half.write_bytes(msgspec.json.encode(done))
+        half.replace(file)
+
+    def _file(self, entry: Entry, key: Key) -> Path:
+        said = json.dumps([entry.name, entry.period_s, entry.woken, entry.truth, entry.exact, asdict(key)])
+        code = [texts(module) for module in (*HALL, *entry.sources)]
+        recorded = folder_hash(key.traces) if key.traces else ""
+        versions = f"{sys.version_info.major}.{sys.version_info.minor}"
+        name = hashlib.sha256("\n".join([said, versions, recorded, *code]).encode()).hexdigest()[:24]
+        return self._folder / f"{name}.json"
+
+
+@lru_cache(maxsize=256)
+def texts(module: str) -> str:
+    """Hash of a module's text; of all files below it where it is a package or a folder of data."""
+    spec = find_spec(module)
+    if spec is None:
+        raise ModuleNotFoundError(f"{module} decides cells of the bench and is not there", name=module)
+    if spec.origin is not None and Path(spec.origin).name != "__init__.py":
+        return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()
+    return "".join(folder_hash(place) for place in spec.submodule_search_locations or ())
+
+
+@lru_cache(maxsize=256)
+def folder_hash(folder: str) -> str:
+    """Hash of every file below a folder, names included."""
+    whole = hashlib.sha256()
+    for file in sorted(Path(folder).rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            whole.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()
