@@ -48,14 +48,13 @@ async def start(config: Config, life: Life) -> None:
     threading.excepthook = lambda ended: from_thread(life.fail)(ended.exc_value)
     name = f"telemetry.{config.node}"
     async with Bus.connect(config.nats_url, name=name, seed_file=config.seed_file, tls=config.tls) as bus:
-        subject = subjects.frame(config.region, config.node)
-        way: FrameWay = ThroughTheLoop(from_thread(lambda frame: desk.say(subject, frame)))
+        way: FrameWay = ThroughTheLoop(from_thread(lambda body: desk.on_frame(body)))
         if "ws" not in config.nats_url.partition("://")[0]:
             caller = Caller(name=f"{name}.frames", seed_file=config.seed_file, tls=config.tls)
             link = SpeakingLink(config.nats_url, caller, from_thread(lambda news: desk.on_link(news)))
             link.open()
             life.flag("frames", lambda: link.connected)
-            way = OwnLink(link, subject)
+            way = OwnLink(link, subjects.frame(config.region, config.node))
         sampler = Sampler(
             1 / config.sampling_hz,
             lambda row: rows.on_row(row),

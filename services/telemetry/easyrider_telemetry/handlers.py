@@ -4,11 +4,11 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
-from easyrider import log, metrics, subjects
+from easyrider import log, metrics, subjects, wire
 from easyrider.bus_port import BusDown, BusPort
 from easyrider.devices.events import Xid
 from easyrider.errors import EasyRiderError
-from easyrider.messages import Message
+from easyrider.messages import Message, NodeFrame
 from easyrider.speaking_link import LinkNews
 from easyrider_telemetry.adapters.driver import Driver, Found, Report, Trouble
 from easyrider_telemetry.adapters.jobs_file import BadJobsFile
@@ -123,8 +123,11 @@ class Desk:
                     "the server forbids it", connection=name, why=news.why
                 )
 
-    def say(self, subject: str, message: Message) -> None:
-        """Say it now or not at all."""
+    def on_frame(self, body: bytes) -> None:
+        """A frame that has no link of its own."""
+        self._say(subjects.frame(self._config.region, self._config.node), wire.decode(body, (NodeFrame,)))
+
+    def _say(self, subject: str, message: Message) -> None:
         self._run(type(message).__name__, self._bus.publish(subject, message))
 
     def _run(self, what: str, saying: Coroutine[Any, Any, None]) -> None:
@@ -162,7 +165,7 @@ class Desk:
             else:
                 self._log.warning("jobs file refused", fault=self._jobs_fault)
         for event in watch.update(jobs, time.time_ns(), time.monotonic_ns(), self._roster.physical):
-            self.say(subjects.job(self._config.region, event.job), event)
+            self._say(subjects.job(self._config.region, event.job), event)
         _jobs_age.set(time.monotonic() - self._jobs_good_s if self._jobs_fault else 0.0)
         return _JOBS_EVERY_S
 
@@ -174,4 +177,4 @@ class Desk:
             _malformed.labels("phase_mark").inc()
             log.bounded(self._log, "phase mark", _LOG_EVERY_S).warning("phase mark refused", fault=str(fault))
             return
-        self.say(subjects.phase(self._config.region, self._config.node), mark)
+        self._say(subjects.phase(self._config.region, self._config.node), mark)

@@ -161,16 +161,18 @@ class RowDesk:
             self._say_frame(read_ns)
 
     def _say_frame(self, now_ns: int) -> None:
-        has_slow = self._frames % self._slow_every == 0
+        slow = None
+        if self._frames % self._slow_every == 0:
+            self._sense()
+            slow = [desk.slow_cells(now_ns) for desk in self._roster.desks]
         self._frames += 1
-        slow = [desk.slow_cells(now_ns) for desk in self._roster.desks] if has_slow else None
-        frame = self._builder.build(time.time_ns(), slow, self._roster.rejected, self._host)
         try:
-            self._unsent += not self._way.say(frame)
+            body = self._builder.encode(time.time_ns(), slow, self._roster.rejected, self._host)
+            self._unsent += not self._way.say(body)
         except EasyRiderError as fault:
             self._unsent += 1
             self._tell(BadFrame(fault))
-        if has_slow:
+        if slow is not None:
             self._each_second()
 
     def _notice_failure(self, now_ns: int) -> None:
@@ -185,16 +187,21 @@ class RowDesk:
             self._sampler.rest()
             self._tell(NoBoardAnswers(self._roster.desks[0].code))
 
-    def _each_second(self) -> None:
-        """Once a frame has left: what the next ones say of host and sensors, states of boards, the link's own words."""
-        self._way.tend()
+    def _sense(self) -> None:
+        """What the following frames say of host and sensors."""
         self._host = self._host_reader.read()
         windows_s = [
             reader.abilities.window_s for reader in self._readers.values() if reader.abilities is not None
         ]
-        self._builder.window_s = max(windows_s, default=0.025)
         paces = [desk.energy.pace for desk in self._roster.desks]
-        self._builder.refresh_s = max((pace.period_s for pace in paces if pace is not None), default=0.1)
+        self._builder.sense(
+            max(windows_s, default=0.025),
+            max((pace.period_s for pace in paces if pace is not None), default=0.1),
+        )
+
+    def _each_second(self) -> None:
+        """Once a frame has left: the link's own words, states of boards, figures."""
+        self._way.tend()
         self._note_states()
         if self._seconds % _MEASURE_EVERY_S == 0:
             self._measure()

@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from easyrider import wire
-from easyrider.messages import NodeFrame
 from easyrider.speaking_link import SpeakingLink, head_of
 
 
 class FrameWay(Protocol):
     """Takes frames from one thread at a time; never waits."""
 
-    def say(self, frame: NodeFrame) -> bool:
-        """False, and it is lost, where it cannot leave now. Raises a `MalformedMessage` for one that is none."""
+    def say(self, body: bytes) -> bool:
+        """False, and the frame is lost, where it cannot leave now."""
         ...
 
     def tend(self) -> None:
@@ -30,9 +28,9 @@ class OwnLink:
     def __init__(self, link: SpeakingLink, subject: str) -> None:
         self._link, self._head = link, head_of(subject)
 
-    def say(self, frame: NodeFrame) -> bool:
+    def say(self, body: bytes) -> bool:
         """See `FrameWay`."""
-        return self._link.say(self._head, wire.encode(frame))
+        return self._link.say(self._head, body)
 
     def tend(self) -> None:
         """See `FrameWay`."""
@@ -46,12 +44,12 @@ class OwnLink:
 class ThroughTheLoop:
     """Over the connection of the event loop, for a bus that is reached by websocket."""
 
-    def __init__(self, hand: Callable[[NodeFrame], None]) -> None:
+    def __init__(self, hand: Callable[[bytes], None]) -> None:
         self._hand = hand
 
-    def say(self, frame: NodeFrame) -> bool:
+    def say(self, body: bytes) -> bool:
         """See `FrameWay`; whether it left is for the loop to count."""
-        self._hand(frame)
+        self._hand(body)
         return True
 
     def tend(self) -> None:
