@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from easyrider import address_checks, setting_checks
 from easyrider.config import setting
@@ -11,7 +12,9 @@ from easyrider.tls import TlsFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusSettings:
-    """Where the bus is, who we are there, and whom we believe."""
+    """Whose rules hold here, where the bus is, who we are there, whom we believe, and how we tell of ourselves."""
+
+    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
 
     nats_url: str = setting(
         "nats://127.0.0.1:4222",
@@ -30,6 +33,12 @@ class BusSettings:
     key_file: Path | None = setting(
         None, help="key of the certificate that is shown", fit=setting_checks.readable_file
     )
+    health_address: str = setting("127.0.0.1:0", help="host:port of /live, /ready and /metrics; empty: none")
+    health_file: Path | None = setting(
+        None, help="the bound health address is written there", fit=setting_checks.folder_for_file
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least urgent line logged")
+    log_format: Literal["json", "console"] = setting("json", help="for machines or for people")
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where settings do not fit each other."""

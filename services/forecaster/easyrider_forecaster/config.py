@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from easyrider import setting_checks
 from easyrider.config import setting
@@ -16,7 +15,6 @@ class Config(StoreSettings):
     """One forecaster of one region."""
 
     region: str = setting("local", help="region that is forecast", fit=setting_checks.subject_token)
-    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     tree_file: Path | None = setting(
         None, help="rules document; without it the one in the store is used", fit=setting_checks.readable_file
     )
@@ -28,9 +26,3 @@ class Config(StoreSettings):
         help="device maximum of a GPU whose class declares none; a higher limit raises it",
     )
     fits: bool = setting(True, help="fit level parameters in a process of low priority")
-    health_address: str = setting("127.0.0.1:0", help="health and metrics listen here; empty: nowhere")
-    health_file: Path | None = setting(
-        None, help="the bound health address is written there", fit=setting_checks.folder_for_file
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least level of log lines")
-    log_format: Literal["json", "console"] = setting("json", help="form of log lines")

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from easyrider import setting_checks
 from easyrider.config import setting
@@ -21,7 +20,6 @@ class Config(StoreSettings):
         help="scope that grants watts to this one; rules that say otherwise are refused",
         fit=setting_checks.subject_token,
     )
-    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     tree_file: Path | None = setting(
         None,
         help="rules document (YAML) for the first start; later the highest version wins",
@@ -36,9 +34,3 @@ class Config(StoreSettings):
         None, help="name of this instance in the leader lease, for people; default the host"
     )
     tick_s: float = setting(0.05, help="between looks at emergencies, grants and acks", ge=0.01, le=0.5)
-    health_address: str = setting("127.0.0.1:0", help="host:port of /live, /ready and /metrics; empty: none")
-    health_file: Path | None = setting(
-        None, help="where the bound address is written", fit=setting_checks.folder_for_file
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least urgent line logged")
-    log_format: Literal["json", "console"] = setting("json", help="for machines or for people")

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from easyrider import setting_checks
 from easyrider.config import setting
@@ -21,7 +20,6 @@ class Config(StoreSettings):
     """One admin API of one scope; as many as you like may run."""
 
     region: str = setting("local", help="scope whose coordinator is asked", fit=setting_checks.subject_token)
-    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     address: str = setting("127.0.0.1:8480", help="host:port of the API; port 0: a free one")
     address_file: Path | None = setting(
         None, help="where the bound address is written", fit=setting_checks.folder_for_file
@@ -56,12 +54,6 @@ class Config(StoreSettings):
     body_timeout_s: float = setting(10.0, help="for a whole body to come", ge=0.5, le=300)
     head_timeout_s: float = setting(10.0, help="for the head of a request to come", ge=0.5, le=300)
     ask_deadline_s: float = setting(1.0, help="for a coordinator to answer", ge=0.1, le=10)
-    health_address: str = setting("127.0.0.1:0", help="host:port of /live, /ready and /metrics; empty: none")
-    health_file: Path | None = setting(
-        None, help="where the bound address is written", fit=setting_checks.folder_for_file
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least urgent line logged")
-    log_format: Literal["json", "console"] = setting("json", help="for machines or for people")
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where settings do not fit each other."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from easyrider import setting_checks, subjects
 from easyrider.config import setting
@@ -20,17 +19,10 @@ class Config(StoreSettings):
         help="recordings are written there, a folder a region", fit=setting_checks.own_folder
     )
     region: str = setting("local", help="region the recorder stands in", fit=setting_checks.subject_token)
-    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     kinds: tuple[str, ...] = setting(subjects.KINDS, help="kinds of subjects that are recorded")
     keep_mib: float = setting(50_000.0, ge=16, le=1e9, help="size of all recordings; the oldest are removed")
     min_free_mib: float = setting(1024.0, ge=0, le=1e9, help="the disk keeps so much free for others, MiB")
     queue_mib: float = setting(64.0, ge=1, le=4096, help="messages that wait for a slow disk, MiB")
-    health_address: str = setting("127.0.0.1:0", help="health and metrics listen here; empty: nowhere")
-    health_file: Path | None = setting(
-        None, help="the bound health address is written there", fit=setting_checks.folder_for_file
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least level of log lines")
-    log_format: Literal["json", "console"] = setting("json", help="form of log lines")
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where settings do not fit each other."""

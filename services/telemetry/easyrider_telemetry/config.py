@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from easyrider import setting_checks
 from easyrider.config import setting
@@ -24,7 +23,6 @@ class Config(BusSettings):
         help="this node's id, the same as in the power tree", fit=setting_checks.subject_token
     )
     region: str = setting("local", help="region the node belongs to", fit=setting_checks.subject_token)
-    tree: str = setting("site", help="id of the rules document", fit=setting_checks.subject_token)
     sampling_hz: float = setting(10.0, ge=1, le=10, help="looks at every board per second")
     frame_s: float = setting(0.1, ge=0.1, le=1, help="time between frames")
     library: Path | None = setting(None, help="the NVML library, where the linker does not find it")
@@ -39,12 +37,6 @@ class Config(BusSettings):
     phase_socket: Path | None = setting(
         None, help="unix datagram socket that takes phase marks", fit=setting_checks.folder_for_socket
     )
-    health_address: str = setting("127.0.0.1:0", help="health and metrics listen here; empty: nowhere")
-    health_file: Path | None = setting(
-        None, help="the bound health address is written there", fit=setting_checks.folder_for_file
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = setting("info", help="least level of log lines")
-    log_format: Literal["json", "console"] = setting("json", help="form of log lines")
 
     def __post_init__(self) -> None:
         """Raises `ValueError` where settings do not fit each other."""
