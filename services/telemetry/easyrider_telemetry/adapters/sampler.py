@@ -9,7 +9,7 @@ one call under way per board, and never more threads than boards and one.
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from easyrider import quality
@@ -20,6 +20,7 @@ _NS = 1_000_000_000
 _LEAST_OVERRUN_NS = 20_000_000
 _SLOW_CALLS = 2
 _BRISK_CALLS = 20
+_NOBODY = -1
 _RETRY_NS = _NS
 BURST_READS, BURST_SPACING_NS, BURST_AT_MOST_NS = 300, 2_000_000, _NS
 
@@ -41,8 +42,8 @@ class Row:
     """Looks of one tick, by slot. `alone`: one board outside the common lane."""
 
     tick_ns: int
-    fast: dict[int, FastReading] = field(default_factory=dict)
-    slow: dict[int, SlowReading] = field(default_factory=dict)
+    fast: dict[int, FastReading]
+    slow: dict[int, SlowReading]
     alone: bool = False
 
 
@@ -72,7 +73,7 @@ class Sampler:
         self._hand, self._learn = hand, learn
         self._lock = threading.Lock()
         self._readers: dict[int, Reader] = {}
-        self._learned: set[int] = set()
+        self._unlearned: set[int] = set()
         self._retry_ns: dict[int, int] = {}
         self._slow_calls: dict[int, int] = {}
         self._common: _Lane | None = None
@@ -84,13 +85,13 @@ class Sampler:
         """Readers by slot, new or anew; a board under way keeps its lane. The first call starts the thread."""
         with self._lock:
             self._readers.update(readers)
-            self._learned -= readers.keys()
+            self._unlearned |= readers.keys()
             for slot in readers:
                 self._retry_ns.pop(slot, None)
             lane, is_first = self._common, self._common is None
             if lane is None:
                 self._epoch_ns = time.monotonic_ns()
-                self._common = lane = _Lane(slots=[], row=Row(self._epoch_ns), todo=[])
+                self._common = lane = _Lane(slots=[], row=Row(self._epoch_ns, {}, {}), todo=[])
             lane.slots = sorted({*lane.slots, *readers} - self._alone.keys())
         if is_first:
             self._begin(lane)
@@ -113,8 +114,14 @@ class Sampler:
                 return None
             slot = lane.busy
             rest = [other for other in lane.slots if other != slot]
-            fresh = _Lane(slots=rest, row=lane.row, todo=[other for other in lane.todo if other in rest])
-            lane.slots, lane.todo, lane.row, lane.alone = [slot], [], Row(lane.row.tick_ns, alone=True), True
+            row = lane.row if lane.todo else Row(lane.row.tick_ns, {}, {})  # none was begun in a burst
+            fresh = _Lane(slots=rest, row=row, todo=[other for other in lane.todo if other in rest])
+            lane.slots, lane.todo, lane.row, lane.alone = (
+                [slot],
+                [],
+                Row(lane.row.tick_ns, {}, {}, alone=True),
+                True,
+            )
             self._alone[slot], self._common = lane, fresh
         self._begin(fresh)
         return slot
@@ -137,24 +144,24 @@ class Sampler:
         threading.Thread(target=self._run, args=(lane,), name="nvml", daemon=True).start()
 
     def _run(self, lane: _Lane) -> None:
-        if lane.todo:  # carries on with the tick of a thread that hangs
-            self._read_todo(lane)
+        if lane.todo or lane.row.fast:  # carries on with the tick of a thread that hangs
+            self._read_todo(lane, self._turn(lane))
         while not self._stopping:
             if lane.alone:
                 self._run_alone(lane)
                 return
-            if unlearned := [slot for slot in lane.slots if slot not in self._learned]:
-                self._burst(lane, unlearned)
+            if self._unlearned and (slots := [slot for slot in lane.slots if slot in self._unlearned]):
+                self._burst(lane, slots)
                 continue
-            self._next_tick(lane)
-            self._read_todo(lane)
+            tick_ns = self._sleep_to_tick(lane.row.tick_ns)
+            with self._lock:
+                lane.row, retry_ns = Row(tick_ns, {}, {}), self._retry_ns
+                lane.todo = [slot for slot in lane.slots if not retry_ns or retry_ns.get(slot, 0) <= tick_ns]
+            self._read_todo(lane, self._turn(lane))
 
-    def _next_tick(self, lane: _Lane) -> None:
-        tick_ns = self._sleep_to_tick(lane.row.tick_ns)
-        with self._lock:
-            lane.row = Row(tick_ns)
-            retry_ns = self._retry_ns
-            lane.todo = [slot for slot in lane.slots if not retry_ns or retry_ns.get(slot, 0) <= tick_ns]
+    def _turn(self, lane: _Lane) -> int:
+        """Whose turn it is to be asked for slow readings, slots being counted modulo the looks of a second."""
+        return (lane.row.tick_ns - self._epoch_ns) // self.period_ns % self._slow_every
 
     def _sleep_to_tick(self, last_ns: int) -> int:
         now_ns = time.monotonic_ns()
@@ -167,38 +174,41 @@ class Sampler:
             time.sleep((due_ns - now_ns) / _NS)
         return due_ns
 
-    def _read_todo(self, lane: _Lane) -> None:
-        tick = (lane.row.tick_ns - self._epoch_ns) // self.period_ns
-        while lane.todo:
-            slot = lane.todo[0]
-            if not self._look(lane, slot, wants_slow=tick % self._slow_every == slot % self._slow_every):
-                return
-        self._hand(lane.row)
+    def _read_todo(self, lane: _Lane, turn: int) -> None:
+        """Boards of one tick, read one after the other and handed on, unless meanwhile others went on without us.
 
-    def _look(self, lane: _Lane, slot: int, *, wants_slow: bool) -> bool:
-        """One board read; False where meanwhile the others went on without this thread."""
-        reader = self._readers[slot]
-        lane.began_ns = began_ns = time.monotonic_ns()
-        lane.busy = slot
-        fast = reader.fast()
-        slow = reader.slow() if wants_slow and fast.code == 0 else None
-        with self._lock:
-            lane.busy = None
-            row = lane.row
-            row.fast[slot] = fast
-            if slow is not None:
-                row.slow[slot] = slow
-            if fast.code or slot in self._retry_ns:
-                self._note(slot, fast)
-            if lane.alone:
-                return False
-            del lane.todo[0]
-            ended_ns = fast.mono_ns if slow is None else slow.mono_ns
-            if ended_ns - began_ns > self.overrun_ns:
-                self._note_overrun(lane, slot)
-            elif self._slow_calls:
-                self._slow_calls.pop(slot, None)
-        return True
+        One piece on purpose: woken with cold caches, a thread pays for each function that it goes through.
+        """
+        row, todo, readers, lock, every = lane.row, lane.todo, self._readers, self._lock, self._slow_every
+        began_ns = time.monotonic_ns()
+        while todo:
+            slot = todo[0]
+            reader = readers[slot]
+            lane.began_ns = began_ns
+            lane.busy = slot
+            fast = reader.fast()
+            ended_ns, code, slow = fast[0], fast[9], None
+            if slot % every == turn and code == 0:
+                slow = reader.slow()
+                ended_ns = slow.mono_ns
+            with lock:
+                lane.busy = None
+                if lane.alone:
+                    row = lane.row
+                row.fast[slot] = fast
+                if slow is not None:
+                    row.slow[slot] = slow
+                if code or slot in self._retry_ns:
+                    self._note(slot, fast)
+                if lane.alone:
+                    return
+                del todo[0]
+                if ended_ns - began_ns > self.overrun_ns:
+                    self._note_overrun(lane, slot)
+                elif self._slow_calls:
+                    self._slow_calls.pop(slot, None)
+            began_ns = ended_ns
+        self._hand(row)
 
     def _note_overrun(self, lane: _Lane, slot: int) -> None:
         self._slow_calls[slot] = self._slow_calls.get(slot, 0) + 1
@@ -214,7 +224,7 @@ class Sampler:
 
     def _part(self, lane: _Lane, slot: int) -> None:
         lane.slots = [other for other in lane.slots if other != slot]
-        own = _Lane(slots=[slot], row=Row(lane.row.tick_ns, alone=True), todo=[], alone=True)
+        own = _Lane(slots=[slot], row=Row(lane.row.tick_ns, {}, {}, alone=True), todo=[], alone=True)
         self._alone[slot] = own
         self._begin(own)
 
@@ -223,14 +233,14 @@ class Sampler:
         if lane.row.fast:
             self._hand(lane.row)
         while not self._stopping and brisk < _BRISK_CALLS:
-            if slot not in self._learned:
+            if slot in self._unlearned:
                 self._burst(lane, [slot])
             tick_ns = self._sleep_to_tick(lane.row.tick_ns)
-            lane.row = Row(tick_ns, alone=True)
+            lane.row, lane.todo = Row(tick_ns, {}, {}, alone=True), [slot]
             if self._retry_ns.get(slot, 0) > tick_ns:
                 continue
             began_ns = time.monotonic_ns()
-            self._look(lane, slot, wants_slow=looks % self._slow_every == 0)
+            self._read_todo(lane, slot % self._slow_every if looks % self._slow_every == 0 else _NOBODY)
             looks += 1
             brisk = brisk + 1 if time.monotonic_ns() - began_ns < self.overrun_ns else 0
             self._hand(lane.row)
@@ -267,6 +277,6 @@ class Sampler:
             if (pause_ns := next_ns - time.monotonic_ns()) > 0:
                 time.sleep(pause_ns / _NS)
         for slot in slots:
-            self._learned.add(slot)
+            self._unlearned.discard(slot)
             if reads[slot]:
                 self._learn(slot, reads[slot])
