@@ -7,6 +7,7 @@ import pytest
 from small_world import UPS, World, load, site
 
 from easyrider.tree import CurvePoint, Domain, Node, NodeClass, Rules, TripCurve
+from easyrider_policy.core.emergency import MOST_SHARE, penalised
 from easyrider_policy.core.fleet import Fleet, build
 from easyrider_policy.core.heat import PRESSED_S, Heat
 from easyrider_policy.core.history import emergencies
@@ -146,3 +147,12 @@ def test_a_pressed_breaker_is_an_emergency_that_waits_for_nothing():
     assert waits.penalty_w[UPS] == 0.0
     assert cuts.alarm[UPS]
     assert cuts.penalty_w[UPS] > 0.0
+
+
+def test_where_a_breaker_is_nearly_spent_more_is_taken_than_in_any_other_emergency():
+    due = np.array([True, True])
+    far_over_w = np.array([5000.0, 5000.0])
+
+    penalty_w = penalised(np.zeros(2), due, far_over_w, np.full(2, 10_000.0), np.array([True, False]))
+
+    assert penalty_w.tolist() == [pytest.approx(3500.0), pytest.approx(MOST_SHARE * 10_000.0)]

@@ -12,6 +12,8 @@ OVER_TARGET: Final = 1.005
 NEAR_HARD: Final = 0.985
 GAIN: Final = 0.7
 MOST_SHARE: Final = 0.08
+PRESSED_SHARE: Final = 0.5
+"""Of a target, the most that a penalty takes; the larger where a device's trip curve is nearly spent."""
 DECAY_S: Final = 60.0
 WAIT_S: Final = 2.0
 """After a penalty, a lowering below the domain or a fall of its target: what was done must have time to show."""
@@ -40,7 +42,13 @@ def decayed(penalty_w: Floats, elapsed_s: float, target_w: Floats) -> Floats:
     return np.where(left_w < 1e-3 * target_w, 0.0, left_w)
 
 
-def penalised(penalty_w: Floats, due: Bools, excess_w: Floats, target_w: Floats) -> Floats:
-    """Penalties (D,) raised by most of the excess where they are due."""
-    raised = np.minimum(penalty_w + GAIN * np.maximum(excess_w, 0.0), MOST_SHARE * target_w)
+def penalised(
+    penalty_w: Floats, due: Bools, excess_w: Floats, target_w: Floats, pressed: Bools | None = None
+) -> Floats:
+    """Penalties (D,) raised by most of the excess where they are due. `pressed` (D,): devices close to opening."""
+    most = MOST_SHARE if pressed is None else np.where(pressed, PRESSED_SHARE, MOST_SHARE)
+    raised = np.minimum(penalty_w + GAIN * np.maximum(excess_w, 0.0), most * target_w)
+    raised = np.maximum(
+        raised, np.minimum(penalty_w, PRESSED_SHARE * target_w)
+    )  # what was taken decays, no faster
     return np.where(due, raised, penalty_w)

@@ -93,7 +93,7 @@ def emergencies(
         standing_w = walls.standing_w(situation.unmanaged_target_w)
         over_hard_w = walls.peak_part_w + standing_w - emergency.near_hard_w(target_w, hard_w)
         excess_w = np.maximum(walls.window_w(1) + standing_w - target_w, over_hard_w)
-        penalty_w = emergency.penalised(penalty_w, due, excess_w, target_w)
+        penalty_w = emergency.penalised(penalty_w, due, excess_w, target_w, pressed)
         acted_ago_s, alarm_for_s = np.where(due, 0.0, acted_ago_s), np.where(due, 0.0, alarm_for_s)
     return Emergency(alarm=alarm, penalty_w=penalty_w, alarm_for_s=alarm_for_s, acted_ago_s=acted_ago_s)
 
