@@ -2,10 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import TypeVar
 
 from easyrider.errors import EasyRiderError
 from easyrider.tree import SELECTOR_KEYS, HoldRule, LoadTarget, ModeRule, Rules
 
+Named = TypeVar("Named", bound=LoadTarget | HoldRule)
 Selector = Mapping[str, tuple[str, ...]]
 
 
@@ -41,32 +43,22 @@ def without_mode(rules: Rules, selector: Selector) -> Rules:
 
 def with_target(rules: Rules, target: LoadTarget) -> Rules:
     """With one more load target. Raises `AlreadyThere`."""
-    if any(row.id == target.id for row in rules.targets):
-        raise AlreadyThere(f"a load target with the id {target.id} is there already")
-    return dataclasses.replace(rules, targets=(*rules.targets, target))
+    return dataclasses.replace(rules, targets=_with("a load target", rules.targets, target))
 
 
 def without_target(rules: Rules, target_id: str) -> Rules:
     """Without this load target. Raises `NotThere`."""
-    kept = tuple(row for row in rules.targets if row.id != target_id)
-    if len(kept) == len(rules.targets):
-        raise NotThere(f"no load target has the id {target_id}")
-    return dataclasses.replace(rules, targets=kept)
+    return dataclasses.replace(rules, targets=_without("load target", rules.targets, target_id))
 
 
 def with_hold(rules: Rules, hold: HoldRule) -> Rules:
     """With one more hold. Raises `AlreadyThere`."""
-    if any(row.id == hold.id for row in rules.holds):
-        raise AlreadyThere(f"a hold with the id {hold.id} is there already")
-    return dataclasses.replace(rules, holds=(*rules.holds, hold))
+    return dataclasses.replace(rules, holds=_with("a hold", rules.holds, hold))
 
 
 def without_hold(rules: Rules, hold_id: str) -> Rules:
     """Without this hold. Raises `NotThere`."""
-    kept = tuple(row for row in rules.holds if row.id != hold_id)
-    if len(kept) == len(rules.holds):
-        raise NotThere(f"no hold has the id {hold_id}")
-    return dataclasses.replace(rules, holds=kept)
+    return dataclasses.replace(rules, holds=_without("hold", rules.holds, hold_id))
 
 
 def canonical(selector: Selector) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -77,3 +69,16 @@ def canonical(selector: Selector) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def told(selector: Selector) -> str:
     """A selector as people write it."""
     return " ".join(f"{key}={','.join(selector[key])}" for key in SELECTOR_KEYS if key in selector) or "(all)"
+
+
+def _with(what: str, rows: tuple[Named, ...], row: Named) -> tuple[Named, ...]:
+    if any(each.id == row.id for each in rows):
+        raise AlreadyThere(f"{what} with the id {row.id} is there already")
+    return (*rows, row)
+
+
+def _without(what: str, rows: tuple[Named, ...], row_id: str) -> tuple[Named, ...]:
+    kept = tuple(row for row in rows if row.id != row_id)
+    if len(kept) == len(rows):
+        raise NotThere(f"no {what} has the id {row_id}")
+    return kept

@@ -3,17 +3,16 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from easyrider_policy_api.adapters.audit_file import newest_first
-from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.house import answer, house_of, needs
+from easyrider_policy_api.house import answer, house_of
+from easyrider_policy_api.routes.callers import Operator
 from easyrider_policy_api.routes.told import READS, Told, problems
 
 router = APIRouter(tags=["audit"])
-Operator = Annotated[Caller, Depends(needs("operator"))]
 
 
 class RecordTold(Told):

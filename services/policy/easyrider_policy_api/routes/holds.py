@@ -1,9 +1,9 @@
 """The red button: no raise anywhere, or in some domains; and a controlled way back to what boards were found with."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -11,14 +11,15 @@ from easyrider.records import write_record
 from easyrider.tree import HoldRule, Rules
 from easyrider_policy.core.foretelling import foretell
 from easyrider_policy_api.core import edits
-from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.core.releasing import Unclear, released
-from easyrider_policy_api.house import answer, house_of, needs, new_id, now_text
+from easyrider_policy_api.house import answer, house_of, new_id, now_text
 from easyrider_policy_api.problems import Problem
+from easyrider_policy_api.routes.callers import Operator, Viewer
 from easyrider_policy_api.routes.modes import SelectorAsked, checked, edited, of_known
 from easyrider_policy_api.routes.targets import Id
 from easyrider_policy_api.routes.told import (
     READS,
+    SAVED,
     WRITES,
     Asked,
     EditedTold,
@@ -29,11 +30,6 @@ from easyrider_policy_api.routes.told import (
 )
 
 router = APIRouter(tags=["holds"])
-Viewer = Annotated[Caller, Depends(needs("viewer"))]
-Operator = Annotated[Caller, Depends(needs("operator"))]
-SAVED: dict[int | str, dict[str, Any]] = {
-    202: {"model": EditedTold, "description": "saved, not in force yet: no coordinator answers"}
-}
 
 
 class HoldAsked(Asked):

@@ -1,20 +1,19 @@
 """What is now: everything live, the last plan with its reasons, and nodes and regions that are to be freed."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from easyrider_policy_api.coordinator_link import read
 from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.house import answer, change_of, house_of, needs
+from easyrider_policy_api.house import answer, change_of, house_of
 from easyrider_policy_api.problems import Problem
+from easyrider_policy_api.routes.callers import Operator, Viewer
 from easyrider_policy_api.routes.told import READS, WRITES, Told, parameters, problems
 
 router = APIRouter(tags=["live"])
-Viewer = Annotated[Caller, Depends(needs("viewer"))]
-Operator = Annotated[Caller, Depends(needs("operator"))]
 
 
 class StateTold(Told):
@@ -84,21 +83,8 @@ async def free_node(
     request: Request, caller: Operator, node: Annotated[str, Path(max_length=128)]
 ) -> Response:
     """Let go of the watts that are booked for a node which left or is silent, once you know that it draws none."""
-    house, change = house_of(request), change_of(request)
-
-    async def work() -> Response:
-        rules = await house.rules.held()
-        if all(row.id != node for row in rules.nodes):
-            raise Problem(404, "no-node", f"The rules name no node {node[:64]!r}.")
-        change.after = {"node": node}
-        await house.auditor.intend(change)
-        done = await house.link.ask("free", caller.name, node)
-        if not done.ok:
-            raise Problem(409, "not-freed", done.reason)
-        told = read(done)
-        return answer({"node": node, "freed": True} | (told if isinstance(told, dict) else {}))
-
-    return await house.once_only(request, work)
+    known = {row.id for row in (await house_of(request).rules.held()).nodes}
+    return await _freed(request, caller, "node", node, known, "free")
 
 
 @router.post(
@@ -111,18 +97,30 @@ async def free_region(
     request: Request, caller: Operator, region: Annotated[str, Path(max_length=128)]
 ) -> Response:
     """Answer for a region right below that will not return: it counts its guaranteed share until it is heard."""
+    known = {row.id for row in (await house_of(request).rules.held()).regions}
+    return await _freed(request, caller, "region", region, known, "free_region")
+
+
+async def _freed(
+    request: Request,
+    caller: Caller,
+    kind: str,
+    name: str,
+    known: set[str],
+    question: Literal["free", "free_region"],
+) -> Response:
+    """Have the coordinator let go of one that the rules know. Raises `Problem` 404, 409."""
     house, change = house_of(request), change_of(request)
 
     async def work() -> Response:
-        rules = await house.rules.held()
-        if all(row.id != region for row in rules.regions):
-            raise Problem(404, "no-region", f"The rules name no region {region[:64]!r}.")
-        change.after = {"region": region}
+        if name not in known:
+            raise Problem(404, f"no-{kind}", f"The rules name no {kind} {name[:64]!r}.")
+        change.after = {kind: name}
         await house.auditor.intend(change)
-        done = await house.link.ask("free_region", caller.name, region)
+        done = await house.link.ask(question, caller.name, name)
         if not done.ok:
             raise Problem(409, "not-freed", done.reason)
         told = read(done)
-        return answer({"region": region, "freed": True} | (told if isinstance(told, dict) else {}))
+        return answer({kind: name, "freed": True} | (told if isinstance(told, dict) else {}))
 
     return await house.once_only(request, work)

@@ -2,19 +2,20 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from easyrider.records import write_record
 from easyrider.tree import SELECTOR_KEYS, Mode, ModeRule, Rules
 from easyrider_policy_api.core import edits, selectors
-from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.core.adoption import Edit
-from easyrider_policy_api.house import answer, change_of, expected, house_of, needs, now_text
+from easyrider_policy_api.house import answer, change_of, expected, house_of, now_text
 from easyrider_policy_api.problems import FieldFault, not_valid
+from easyrider_policy_api.routes.callers import Operator, Viewer
 from easyrider_policy_api.routes.told import (
     READS,
+    SAVED,
     WRITES,
     Asked,
     EditedTold,
@@ -25,8 +26,6 @@ from easyrider_policy_api.routes.told import (
 )
 
 router = APIRouter(tags=["modes"])
-Viewer = Annotated[Caller, Depends(needs("viewer"))]
-Operator = Annotated[Caller, Depends(needs("operator"))]
 SelectorAsked = Annotated[
     dict[str, list[str]],
     Field(
@@ -83,7 +82,7 @@ async def read_modes(request: Request, _caller: Viewer) -> Response:
 @router.put(
     "/modes",
     response_model=EditedTold,
-    responses=problems(*WRITES, 428),
+    responses=problems(*WRITES, 428) | SAVED,
     openapi_extra=takes(ModeAsked, match="wanted"),
 )
 async def put_mode(request: Request, _caller: Operator) -> Response:
@@ -98,7 +97,7 @@ async def put_mode(request: Request, _caller: Operator) -> Response:
 @router.delete(
     "/modes",
     response_model=EditedTold,
-    responses=problems(*WRITES, 428),
+    responses=problems(*WRITES, 428) | SAVED,
     openapi_extra={
         "parameters": [
             *parameters(match="wanted")["parameters"],

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path, Request
 from pydantic import AfterValidator, Field
 from starlette.responses import Response
 
@@ -10,11 +10,12 @@ from easyrider.moments import unix_s
 from easyrider.records import write_record
 from easyrider.tree import RAMP_S, LoadTarget, Strategy
 from easyrider_policy_api.core import edits
-from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.house import answer, house_of, needs, new_id
+from easyrider_policy_api.house import answer, house_of, new_id
+from easyrider_policy_api.routes.callers import Operator, Viewer
 from easyrider_policy_api.routes.modes import edited
 from easyrider_policy_api.routes.told import (
     READS,
+    SAVED,
     WRITES,
     Asked,
     EditedTold,
@@ -25,8 +26,6 @@ from easyrider_policy_api.routes.told import (
 )
 
 router = APIRouter(tags=["targets"])
-Viewer = Annotated[Caller, Depends(needs("viewer"))]
-Operator = Annotated[Caller, Depends(needs("operator"))]
 Id = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")]
 MOMENT = Field(
     max_length=40,
@@ -54,8 +53,15 @@ class TargetAsked(Asked):
     strategy: Strategy = Field(
         default="ramp",
         description="ramp: evenly over ramp_s before it begins; step: at once; soft: no further than max_slowdown",
+        examples=["ramp"],
     )
-    ramp_s: float = Field(default=RAMP_S, gt=0, le=86_400)
+    ramp_s: float = Field(
+        default=RAMP_S,
+        gt=0,
+        le=86_400,
+        description="how long it comes down before it begins",
+        examples=[60.0],
+    )
     id: Id | None = Field(default=None, description="default: made here", examples=["grid-2027-01-15"])
 
 
@@ -124,7 +130,7 @@ async def post_target(request: Request, caller: Operator) -> Response:
 @router.delete(
     "/targets/{target_id}",
     response_model=EditedTold,
-    responses=problems(*WRITES) | {202: {"model": EditedTold, "description": "saved, not in force yet"}},
+    responses=problems(*WRITES) | SAVED,
     openapi_extra=parameters(match="allowed"),
 )
 async def delete_target(

@@ -5,7 +5,7 @@ import json
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -13,13 +13,12 @@ from easyrider import tokens
 from easyrider.moments import rfc_3339
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.tokens import BadToken, Role, Token, TokenUnreadable
-from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.house import House, answer, change_of, house_of, needs
+from easyrider_policy_api.house import House, answer, change_of, house_of
 from easyrider_policy_api.problems import FieldFault, Problem, not_valid, store_silent
+from easyrider_policy_api.routes.callers import Admin
 from easyrider_policy_api.routes.told import READS, WRITES, Asked, Told, problems, takes
 
 router = APIRouter(tags=["tokens"])
-Admin = Annotated[Caller, Depends(needs("admin"))]
 
 
 class TokenAsked(Asked):

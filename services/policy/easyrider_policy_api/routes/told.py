@@ -47,6 +47,9 @@ class EditedTold(Told):
     remarks: list[str] = Field(default=[], description="what may be said and is hardly meant", examples=[[]])
 
 
+SAVED: dict[int | str, dict[str, Any]] = {
+    202: {"model": EditedTold, "description": "saved, not in force yet: no coordinator answers"}
+}
 _MEANING = {
     400: "not understood",
     401: "no token, or one that opens nothing",

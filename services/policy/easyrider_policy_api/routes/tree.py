@@ -1,27 +1,24 @@
 """The power tree and rules as one versioned document."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response
 
 from easyrider.errors import BadTree
 from easyrider.tree import Rules
 from easyrider.tree_reader import read_document, to_document
-from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.core.dry_run import compare
 from easyrider_policy_api.core.snapshot import Snapshot
-from easyrider_policy_api.house import answer, change_of, expected, house_of, needs
+from easyrider_policy_api.house import answer, change_of, expected, house_of
 from easyrider_policy_api.problems import FieldFault, not_valid
-from easyrider_policy_api.routes.told import READS, WRITES, EditedTold, Told, problems
+from easyrider_policy_api.routes.callers import Admin, Operator, Viewer
+from easyrider_policy_api.routes.told import READS, SAVED, WRITES, EditedTold, Told, problems
 from easyrider_policy_api.routes.tree_schema import DOCUMENT, EXAMPLE
 from easyrider_policy_api.rules_desk import stale, unkeepable
 
 router = APIRouter(tags=["tree"])
-Viewer = Annotated[Caller, Depends(needs("viewer"))]
-Operator = Annotated[Caller, Depends(needs("operator"))]
-Admin = Annotated[Caller, Depends(needs("admin"))]
 _BODY = {
     "requestBody": {
         "required": True,
@@ -91,10 +88,8 @@ async def read_tree(request: Request, _caller: Viewer) -> Response:
     "/tree",
     response_model=EditedTold,
     responses=problems(*WRITES, 428)
-    | {
-        201: {"model": EditedTold, "description": "the first rules of all"},
-        202: {"model": EditedTold, "description": "saved, not in force yet: no coordinator answers"},
-    },
+    | {201: {"model": EditedTold, "description": "the first rules of all"}}
+    | SAVED,
     openapi_extra=_BODY | {"parameters": _MATCH},
 )
 async def put_tree(request: Request, _caller: Admin) -> Response:
