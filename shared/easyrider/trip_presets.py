@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -10,16 +11,23 @@ import yaml
 from easyrider.records import Faults
 from easyrider.tree import CurvePoint, Rules, TripCurve
 
+BEGIN, END = "<!-- presets: begin -->", "<!-- presets: end -->"
+
+
+@cache
+def tables() -> dict[str, dict[str, Any]]:
+    """Every preset with what it says, rests on, and how sure that is, as `trip_curves.yaml` beside this file has it."""
+    text = resources.files("easyrider").joinpath("trip_curves.yaml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return found
+
 
 @cache
 def presets() -> dict[str, tuple[CurvePoint, ...]]:
-    """Points of every preset, by name. What they rest on stands in `trip_curves.yaml` beside this file."""
-    table: dict[str, Any] = yaml.safe_load(
-        resources.files("easyrider").joinpath("trip_curves.yaml").read_text(encoding="utf-8")
-    )
+    """Points of every preset, by name."""
     return {
         name: tuple(CurvePoint(multiple=float(m), time_s=float(t)) for m, t in row["points"])
-        for name, row in table.items()
+        for name, row in tables().items()
     }
 
 
@@ -44,3 +52,19 @@ def check_preset(place: str, curve: TripCurve, faults: Faults) -> None:
         faults.add(place, "names neither a preset nor points")
     if curve.cooling_s <= 0:
         faults.add(f"{place}.cooling_s", f"is {curve.cooling_s:g}, not above 0")
+
+
+def written_into(page: str) -> str:
+    """A page with the table of presets between its marks."""
+    lines = ["| preset | of | multiple: seconds | sure | rests on |", "|---|---|---|---|---|"]
+    for name, row in tables().items():
+        points = ", ".join(f"{multiple:g}: {time_s:g}" for multiple, time_s in row["points"])
+        lines.append(f"| `{name}` | {row['says']} | {points} | {row['sure']} | {row['source']} |")
+    lines += ["", "Sure: B one source read, C a quotation of a standard, D an estimate of the trade."]
+    before, _, rest = page.partition(BEGIN)
+    return "\n".join([before + BEGIN, *lines, END]) + rest.partition(END)[2]
+
+
+if __name__ == "__main__":
+    place = Path("docs/power-tree.md")
+    place.write_text(written_into(place.read_text(encoding="utf-8")), encoding="utf-8")
