@@ -53,6 +53,7 @@ docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asynca
 	$(BIN)/python -m easyrider.catalogue
 	$(BIN)/python -m easyrider.access_tables
 	$(BIN)/python -m easyrider_policy_api.describe
+	$(BIN)/python -m easyrider.trip_presets
 
 lock: ## resolve requirements anew (needs uv); versions and hashes only, no index
 	uv pip compile pyproject.toml --extra all --group build --group test --group lint --group bench --group peers \
