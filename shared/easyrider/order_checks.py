@@ -1,18 +1,17 @@
 """What holds and load targets must say: ids once, domains that exist, moments that are some, watts above 0."""
 
-from collections import Counter
 from collections.abc import Iterable
 
+from easyrider.id_checks import check_ids
 from easyrider.moments import BadMoment, unix_s
 from easyrider.records import Faults
-from easyrider.subjects import BadToken, token
 from easyrider.tree import HoldRule, LoadTarget
 
 
 def check_holds(holds: Iterable[HoldRule], domain_ids: set[str], faults: Faults) -> None:
     """Adds every fault of the holds."""
     rows = list(holds)
-    _ids("holds", (hold.id for hold in rows), faults)
+    check_ids("holds", (hold.id for hold in rows), faults)
     for hold in rows:
         place = f"holds[{hold.id}]"
         for domain in hold.domains:
@@ -25,7 +24,7 @@ def check_holds(holds: Iterable[HoldRule], domain_ids: set[str], faults: Faults)
 def check_targets(targets: Iterable[LoadTarget], domain_ids: set[str], faults: Faults) -> None:
     """Adds every fault of the load targets."""
     rows = list(targets)
-    _ids("targets", (target.id for target in rows), faults)
+    check_ids("targets", (target.id for target in rows), faults)
     for target in rows:
         place = f"targets[{target.id}]"
         if target.domain not in domain_ids:
@@ -38,16 +37,6 @@ def check_targets(targets: Iterable[LoadTarget], domain_ids: set[str], faults: F
             faults.add(f"{place}.target_w", f"is {target.target_w:g}, not above 0")
         if target.ramp_s <= 0:
             faults.add(f"{place}.ramp_s", f"is {target.ramp_s:g}, not above 0")
-
-
-def _ids(place: str, ids: Iterable[str], faults: Faults) -> None:
-    for name, count in Counter(ids).items():
-        if count > 1:
-            faults.add(f"{place}[{name}]", f"stands {count} times")
-        try:
-            token(name)
-        except BadToken as fault:
-            faults.add(f"{place}[{name}].id", str(fault))
 
 
 def _moment(place: str, text: str, faults: Faults) -> float | None:

@@ -2,12 +2,11 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from easyrider.id_checks import check_ids
 from easyrider.moments import NoZone, zone
 from easyrider.records import Faults
-from easyrider.subjects import BadToken, token
 from easyrider.tariffs import DAYS, MONTHS, DemandWindow, Tariff, TariffPeriod
 from easyrider.tree import Rules
 
@@ -25,8 +24,8 @@ def minute(text: str) -> int | None:
 
 def check_tariffs(rules: Rules, domain_ids: set[str], faults: Faults) -> None:
     """Adds every fault of the sections `tariffs` and `demands`."""
-    _ids("tariffs", (tariff.id for tariff in rules.tariffs), faults)
-    _ids("demands", (window.id for window in rules.demands), faults)
+    check_ids("tariffs", (tariff.id for tariff in rules.tariffs), faults)
+    check_ids("demands", (window.id for window in rules.demands), faults)
     for tariff in rules.tariffs:
         _check_tariff(f"tariffs[{tariff.id}]", tariff, faults)
     names, seen = {tariff.id for tariff in rules.tariffs}, dict[str, str]()
@@ -114,16 +113,6 @@ def _check_window(
         faults.add(f"{place}.month", f"is {window.month[:20]!r}, no month like 2026-12")
     if bool(window.month) != (window.month_peak_w is not None):
         faults.add(place, "says month and month_peak_w together or neither")
-
-
-def _ids(place: str, ids: Iterable[str], faults: Faults) -> None:
-    for name, count in Counter(ids).items():
-        if count > 1:
-            faults.add(f"{place}[{name}]", f"stands {count} times")
-        try:
-            token(name)
-        except BadToken as fault:
-            faults.add(f"{place}[{name}].id", str(fault))
 
 
 def _clock(at: int) -> str:

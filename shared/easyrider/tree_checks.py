@@ -3,14 +3,12 @@
 Whether its fallbacks fit and its breakers wait long enough is for the policy, which knows the timing rule.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from itertools import pairwise
 
+from easyrider.id_checks import check_ids, check_once, check_token
 from easyrider.order_checks import check_holds, check_targets
 from easyrider.records import Faults
 from easyrider.region_checks import check_regions
-from easyrider.subjects import BadToken, token
 from easyrider.tariff_checks import check_tariffs
 from easyrider.tree import (
     REGION_LEASE_S,
@@ -29,8 +27,6 @@ def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[s
     """Adds every fault of a whole document. Ids, names and rows count as known although they have a fault."""
     domains = {domain.id: domain for domain in rules.domains}
     _tokens(rules, faults)
-    _twice("domains", (domain.id for domain in rules.domains), faults)
-    _twice("nodes", (node.id for node in rules.nodes), faults)
     if not domain_ids:
         faults.add("domains", "is empty: there is nothing to keep within a limit")
     if not node_count:
@@ -114,7 +110,7 @@ def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
         faults.add(f"{place}.target_w", f"is {domain.aim_w:g} W, above {why}")
     if domain.aim_w > domain.hard_w:
         faults.add(place, f"aims at {domain.aim_w:g} W, above its hard limit of {domain.hard_w:g} W")
-    _twice(f"{place}.contingencies", (loss.name for loss in domain.contingencies), faults)
+    check_once(f"{place}.contingencies", (loss.name for loss in domain.contingencies), faults)
     for loss in domain.contingencies:
         _positive(f"{place}.contingencies[{loss.name}]", {"hard_limit_w": loss.hard_limit_w}, faults)
         if loss.hard_limit_w > domain.hard_w:
@@ -241,20 +237,12 @@ def _check_rules(rules: Rules, faults: Faults) -> None:
 
 
 def _tokens(rules: Rules, faults: Faults) -> None:
-    named = [("tree.id", rules.id), *((f"nodes[{n.id}].id", n.id) for n in rules.nodes)]
-    named += [(f"domains[{d.id}].id", d.id) for d in rules.domains]
-    named += [(f"domains[{d.id}].meters", meter) for d in rules.domains for meter in d.meters]
-    for place, name in named:
-        try:
-            token(name)
-        except BadToken as fault:
-            faults.add(place, str(fault))
-
-
-def _twice(place: str, names: Iterable[str], faults: Faults) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            faults.add(f"{place}[{name}]", f"stands {count} times")
+    check_token("tree.id", rules.id, faults)
+    check_ids("nodes", (node.id for node in rules.nodes), faults)
+    check_ids("domains", (domain.id for domain in rules.domains), faults)
+    for domain in rules.domains:
+        for meter in domain.meters:
+            check_token(f"domains[{domain.id}].meters", meter, faults)
 
 
 def _numbers(place: str, values: dict[str, float | None], faults: Faults) -> None:
