@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import numpy as np
+
 from easyrider.messages import HorizonForecast, PowerForecast, SeriesForecast
 from easyrider_policy.core.observe import Observation
 
@@ -25,12 +27,17 @@ def foresee(observation: Observation, forecast: PowerForecast, now_s: float) -> 
     """
     rows = observation.job_rows
     urgent = False
+    periods: dict[int, float] = {}
     for series in forecast.series:
         row = rows.get(series.id) if series.scope == "job" else None
+        if row is not None and series.period_s and series.confidence >= TRUSTED:
+            periods[row] = series.period_s
         if row is None or series.confidence < TRUSTED or series.basis == "nameplate" or not series.demand:
             continue
         soon = _at(series, max(LEAD_S, series.period_s or 0.0))
         urgent |= _take(observation, row, series, soon, now_s)
+    if periods:
+        observation.iterated(np.array(list(periods)), np.array(list(periods.values())))
     return urgent
 
 

@@ -6,6 +6,10 @@ limits do not flip between the corners of a table; concave, so that prices find 
 
 A job that computes for the share f of its time and waits for the rest runs at
 S(r) = 1 / ((1 - f) + f / s(r)). Shares come in classes of 1/32, so that all is looked up in tables.
+
+Jobs are not alike: there is a bank of shapes, flatter ones for work that waits for memory, steeper ones up to
+speed in proportion to watts above what a board draws anyway. A curve's class is 33 x its shape + its busy class;
+shape 0 is the default. All are concave and rise, so whatever is learned stays within safe bounds.
 """
 
 import math
@@ -23,11 +27,15 @@ SLOPE: Final = np.array([1.79, 1.44, 0.667, 0.571, 0.40, 0.3125, 0.22])
 BUSY_CLASSES: Final = 33
 LEAST_BUSY: Final = 4 / 32
 """Below an eighth of its time at full draw a job is treated as if it were an eighth: its curve is never flat."""
+STEEPNESS: Final = (0.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0)
+"""By shape. Below 0 so much less work is lost than by default, above it so much of the curve is a straight line."""
+SHAPES: Final = len(STEEPNESS)
+_STRAIGHT_FROM: Final = 0.15
 _RATIO_MIN: Final = 0.20
 _STEPS: Final = 800
 _RATIO: Final = np.linspace(_RATIO_MIN, 1.0, _STEPS + 1)
 _PER_RATIO: Final = _STEPS / (1.0 - _RATIO_MIN)
-_LOG_LOW: Final = math.log(0.01)
+_LOG_LOW: Final = math.log(0.005)
 _LOG_STEPS: Final = 1024
 _LOG_HIGH: Final = math.log(8.0)
 _PER_LOG: Final = _LOG_STEPS / (_LOG_HIGH - _LOG_LOW)
@@ -43,19 +51,30 @@ def _plain_speed() -> Floats:
     return np.maximum(speed, 0.02)
 
 
-def _tables() -> tuple[Floats, Floats, Floats]:
+def _shaped(plain: Floats, steepness: float) -> Floats:
+    if steepness < 0:
+        return 1.0 - (1.0 + steepness) * (1.0 - plain)
+    straight = (_RATIO - _STRAIGHT_FROM) / (1.0 - _STRAIGHT_FROM)
+    return (1.0 - steepness) * plain + steepness * straight
+
+
+def _tables() -> tuple[Floats, Floats, Floats, Floats]:
     busy = np.maximum(np.arange(BUSY_CLASSES) / (BUSY_CLASSES - 1), LEAST_BUSY)[:, None]
-    speed = _plain_speed()
-    job_speed = 1.0 / ((1.0 - busy) + busy / speed)
-    slope = np.gradient(speed, _RATIO)
-    marginal = busy * job_speed**2 * slope / speed**2
-    marginal = np.minimum.accumulate(marginal, axis=1)
     wanted = np.exp(np.linspace(_LOG_LOW, _LOG_HIGH, _LOG_STEPS + 1))
-    share = np.array([np.interp(wanted, row[::-1], _RATIO[::-1]) for row in marginal])
-    return job_speed, marginal, share
+    plain = _plain_speed()
+    shapes = np.array([_shaped(plain, steepness) for steepness in STEEPNESS])
+    speeds, marginals, shares = [], [], []
+    for shape in shapes:
+        speed = 1.0 / ((1.0 - busy) + busy / shape)
+        marginal = busy * speed**2 * np.gradient(shape, _RATIO) / shape**2
+        marginal = np.minimum.accumulate(marginal, axis=1)
+        speeds.append(speed)
+        marginals.append(marginal)
+        shares += [np.interp(wanted, row[::-1], _RATIO[::-1]) for row in marginal]
+    return shapes, np.concatenate(speeds), np.concatenate(marginals), np.array(shares)
 
 
-_SPEED, _MARGINAL, _SHARE = _tables()
+_PLAIN, _SPEED, _MARGINAL, _SHARE = _tables()
 
 
 def busy_class(busy: Floats) -> Ints:
@@ -64,7 +83,7 @@ def busy_class(busy: Floats) -> Ints:
 
 
 def speed(ratio: Floats, busy: Ints) -> Floats:
-    """Speed (0-1) of jobs held at `ratio` of their natural draw, elementwise; `busy` are classes."""
+    """Speed (0-1) of jobs held at `ratio` of their natural draw, elementwise; `busy` are classes of curves."""
     return _lookup(_SPEED, ratio, busy)
 
 
@@ -109,9 +128,20 @@ def share_and_fall(log_marginal: Floats, busy: Ints) -> tuple[Floats, Floats]:
 
 def least_share(least_speed: Floats, busy: Ints) -> Floats:
     """The lowest ratio at which jobs still run at `least_speed`."""
-    part = np.maximum(busy / (BUSY_CLASSES - 1), LEAST_BUSY)
+    part = np.maximum((busy % BUSY_CLASSES) / (BUSY_CLASSES - 1), LEAST_BUSY)
     waits = 1.0 / np.clip(least_speed, 0.02, 1.0) - (1.0 - part)  # time left for computing, 1 = uncapped all
-    return np.interp(part / waits, _SPEED[-1], _RATIO)
+    shape, plain = busy // BUSY_CLASSES, part / waits
+    least = np.interp(plain, _PLAIN[0], _RATIO)
+    for other in np.unique(shape[shape > 0]).tolist():
+        mine = shape == other
+        least[mine] = np.interp(plain[mine], _PLAIN[other], _RATIO)
+    return least
+
+
+def speed_of_shapes(ratio: Floats, busy: Ints) -> Floats:
+    """Speed (SHAPES, n) of jobs at `ratio` (n,) by every shape; `busy` (n,) are busy classes."""
+    rows = np.arange(SHAPES)[:, None] * BUSY_CLASSES + busy[None, :]
+    return _lookup(_SPEED, np.broadcast_to(ratio, rows.shape), rows)
 
 
 def natural_busy(seen_busy: Floats, plain_ratio: Floats) -> Floats:

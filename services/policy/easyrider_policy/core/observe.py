@@ -9,9 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from easyrider_policy.core import curves
 from easyrider_policy.core.busy import Busy
 from easyrider_policy.core.duty import Duty
 from easyrider_policy.core.layout import Layout
+from easyrider_policy.core.learned_curves import SETTLED_S, LearnedCurves
 from easyrider_policy.core.overshoot import Overshoot
 from easyrider_policy.core.peaks import Peaks
 from easyrider_policy.core.stalls import Belief, Stalls
@@ -41,6 +43,7 @@ class Observation:
         self.layout = layout
         self.peaks = Peaks(layout.max_w.copy(), layout.known_peak_w)
         self.busy = Busy(jobs)
+        self.learned = LearnedCurves(layout.max_w)
         self.stalls = Stalls(layout.started_s > LONG_AGO_S)
         self.duty = Duty(jobs)
         self.overshoot = Overshoot(boards)
@@ -56,6 +59,7 @@ class Observation:
         self.ahead_until_s = np.full(jobs, -np.inf)
         self.job_rows = {job.id: row for row, job in enumerate(layout.jobs)}
         self._second = np.zeros((_SECOND, jobs))
+        self._classes = (self.busy.classes, -1, self.busy.classes)
 
     def add(self, now_s: float, mean_w: Floats, limit_w: Floats, capped: Bools | None = None) -> Ints:
         """Take 100 ms means (k, G) of boards, NaN where missing, k at most 10, ending at `now_s`; the jobs that woke.
@@ -109,6 +113,26 @@ class Observation:
     def peak_w(self) -> Floats:
         """Watts per board (J,) that each job may reach: seen, told, or announced."""
         return np.asarray(np.fmax(self.peaks.peak_w, self.ahead_w), dtype=np.float64)
+
+    @property
+    def curve_classes(self) -> Ints:
+        """Classes (J,) of the jobs' power-speed curves; the same array as long as nothing new is known."""
+        busy, version, classes = self._classes
+        if busy is not self.busy.classes or version != self.learned.version:
+            classes = self.busy.classes + curves.BUSY_CLASSES * self.learned.shape
+            self._classes = (self.busy.classes, self.learned.version, classes)
+        return classes
+
+    def iterated(self, jobs: Ints, period_s: Floats) -> None:
+        """Iterations of these jobs take so long now: what their limits cost them, where those have stood still."""
+        layout = self.layout
+        cap_w = self._job_limit(self.limit_w)
+        still_s = np.minimum.reduceat(self.still_s[layout.seat], layout.job_start)
+        tells = (still_s >= SETTLED_S) & self.peaks.known & ~self.stalls.stalled
+        good = tells[jobs]
+        jobs = jobs[good]
+        ratio = np.minimum(1.0, cap_w[jobs] / self.peaks.peak_w[jobs])
+        self.learned.hear(jobs, period_s[good], ratio, self.busy.classes[jobs])
 
     def expect(self, job: int, peak_w: float, until_s: float) -> None:
         """A forecast announces a higher peak; it counts until then."""
@@ -244,6 +268,7 @@ def _carry_jobs(old: Observation, new: Observation, a: Ints, b: Ints) -> None:
             ("known", "peak_w", "high_w", "free_top_w", "hiding_w", "counts", "hid", "level_w", "held"),
         ),
         ("busy", ("ring", "off", "share", "classes")),
+        ("learned", ("shape", "trusted", "heard", "since_move", "sums", "told")),
         ("stalls", ("stalled", "low_s", "missing_s", "woke_s")),
         ("duty", ("seconds", "ratios", "age_s", "duty")),
     ):
@@ -252,5 +277,6 @@ def _carry_jobs(old: Observation, new: Observation, a: Ints, b: Ints) -> None:
     for name in ("draw_w", "highest_w", "lowest_w"):
         getattr(new, name)[b] = getattr(old, name)[a]
     new._second[:, b] = old._second[:, a]
+    new.learned.version = old.learned.version + 1
     new.peaks.block, new.peaks.filled = old.peaks.block, old.peaks.filled
     new.busy.at, new.duty.row = old.busy.at, old.duty.row

@@ -85,7 +85,7 @@ def ask(
         room=room,
         natural_w=natural_w,
         duty=duty,
-        busy=observation.busy.classes,
+        busy=observation.curve_classes,
         stalled=stalled,
         mine=mine,
         ceiling_w=ceiling_w,
