@@ -43,6 +43,11 @@ def contained() -> Iterator[int]:
             time.sleep(0.05)
 
 
+def resident_mb(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
+
+
 def holds(pid: int, *slots: int):
     """Put the process on these boards before telemetry begins."""
 
@@ -59,11 +64,13 @@ async def test_a_process_in_a_labelled_container_is_a_job_on_the_bus_until_it_en
             CONTAINER, easyrider_job="llm-7", easyrider_tenant="vision", easyrider_priority="high"
         )
         settings = {"jobs_docker": running_engine.address, "docker_every_s": "2"}
-        async with running(nats, tmp_path, holds(pid, 1, 6), **settings) as (node, ear, _process):
+        async with running(nats, tmp_path, holds(pid, 1, 6), **settings) as (node, ear, process):
             await until(lambda: [event for event in ear.jobs if event.change == "started"])
+            rss_mb = resident_mb(process.pid)
             node.state.gpus["process_pids"] = 0
             await until(lambda: [event for event in ear.jobs if event.change == "ended"])
 
+    assert rss_mb < 45
     first = ear.jobs[0]
     assert (first.job, first.tenant, first.priority_class) == ("llm-7", "vision", "high")
     assert set(first.gpus) == {UUIDS[1], UUIDS[6]}

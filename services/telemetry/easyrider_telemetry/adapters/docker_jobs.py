@@ -14,6 +14,7 @@ from typing import Any
 from easyrider import log, metrics
 from easyrider.devices.nvml_errors import DeviceError
 from easyrider.devices.processes import compute_pids
+from easyrider_telemetry.adapters import docker_sdk
 from easyrider_telemetry.core.cgroups import containers_of
 from easyrider_telemetry.core.container_jobs import Container, jobs_in
 from easyrider_telemetry.core.job_watch import Job
@@ -120,16 +121,17 @@ class DockerJobs:
 
     def _ask(self, container_id: str) -> Container | None:
         """What the engine holds of a container; None: it knows none of that id. Raises `OSError`: no answer."""
-        import docker  # here, not above: an agent that is not asked for labels shall not carry it
-        from docker import errors
-
+        docker = docker_sdk.load()  # not before: an agent that is not asked for labels shall not carry it
         try:
             if self._client is None:
                 self._client = docker.DockerClient(base_url=self._address, timeout=DEADLINE_S, version="auto")
             told = self._client.api.inspect_container(container_id)
-        except errors.NotFound:
+        except docker.errors.NotFound:
             return None
-        except (errors.DockerException, ValueError) as fault:  # it refuses, speaks no JSON, or is nowhere
+        except (
+            docker.errors.DockerException,
+            ValueError,
+        ) as fault:  # it refuses, speaks no JSON, or is nowhere
             raise OSError(str(fault)) from fault
         state = _part(told, "State")
         return Container(
