@@ -2,18 +2,13 @@
 
 import dataclasses
 import json
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kept_up import KeptUp, kept_up
 
 from easyrider.guardian_link import GuardianLink
 from easyrider.tree import Rules
@@ -21,31 +16,23 @@ from easyrider_cli.local_door import opened
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(240)]
 
-EASYRIDER = str(Path(sys.executable).parent / "easyrider")
 
-
-class Stack:
-    """`easyrider up` as a process, and the other commands of the front door beside it."""
+class Stack(KeptUp):
+    """A stack in a folder that is named to each command."""
 
     def __init__(self, runtime: Path) -> None:
-        self.environ = {name: v for name, v in os.environ.items() if not name.startswith("EASYRIDER_")}
-        self.environ["XDG_RUNTIME_DIR"] = str(runtime)
-        self.log, self.run = runtime / "up.log", runtime / "run"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [EASYRIDER, "up", "--run", str(self.run)], env=self.environ, stdout=log, stderr=log
-            )
+        self.folder = runtime / "run"
+        super().__init__(runtime, "--run", str(self.folder))
 
     def says(self, *words: str, exit_code: int = 0) -> dict[str, Any]:
         """What a command says to machines."""
-        command = [EASYRIDER, *words, "--run", str(self.run), "--json"]
-        done = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=90)
+        done = self.run(*words, "--run", str(self.folder), "--json", within_s=90)
         assert done.returncode == exit_code, (done.returncode, done.stderr, done.stdout)
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
 
     def sockets(self) -> list[Path]:
-        return sorted(self.run.glob("*/guardian.sock"))
+        return sorted(self.folder.glob("*/guardian.sock"))
 
     def limits_w(self) -> list[float]:
         """What every board enforces, by its guardian."""
@@ -57,21 +44,13 @@ class Stack:
 
     def targets(self, share: float) -> None:
         """New rules: every domain aims at this share of what it aimed at first."""
-        with opened(self.run, "test") as door:
+        with opened(self.folder, "test") as door:
 
             def edit(rules: Rules) -> Rules:
                 domains = tuple(dataclasses.replace(d, target_w=share * d.hard_w) for d in rules.domains)
                 return dataclasses.replace(rules, domains=domains)
 
             assert door._edited(edit).in_force
-
-    def until(self, true: Callable[[], Any], within_s: float, what: str) -> Any:
-        end_s = time.monotonic() + within_s
-        while not (found := true()):
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < end_s, f"not within {within_s} s: {what}"
-            time.sleep(0.2)
-        return found
 
     def still(self, for_s: float = 2.5) -> list[float]:
         """Limits once they have not moved for a while."""
@@ -86,16 +65,8 @@ class Stack:
 
 @pytest.fixture
 def stack() -> Iterator[Stack]:
-    runtime = Path(tempfile.mkdtemp(prefix="rb-"))
-    running = Stack(runtime)
-    try:
-        running.until(lambda: "up in enforce" in running.log.read_text(), 90, "the stack to be up")
+    with kept_up(Stack) as running:
         yield running
-    finally:
-        if running.process.poll() is None:
-            running.process.send_signal(signal.SIGINT)
-            running.process.wait(30)
-        shutil.rmtree(runtime, ignore_errors=True)
 
 
 def test_hold_and_clear_and_release_from_the_command_line(stack: Stack) -> None:
@@ -131,10 +102,7 @@ def test_hold_and_clear_and_release_from_the_command_line(stack: Stack) -> None:
         assert {gpu.enforced_w for gpu in guardian.state().gpus} == {700.0}
 
     node_hold = stack.sockets()[0]
-    on_node = subprocess.run(
-        [EASYRIDER, "hold", "--socket", str(node_hold), "--json"],
-        env=stack.environ, capture_output=True, text=True, timeout=30, check=True,
-    )  # fmt: skip
+    on_node = stack.run("hold", "--socket", str(node_hold), "--json")
     assert json.loads(on_node.stdout)["held"]
     with GuardianLink.open(node_hold) as guardian:
         assert guardian.state().held

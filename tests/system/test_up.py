@@ -1,54 +1,28 @@
 """The stack kept up: found by the other commands of the front door, watched, given back, ended."""
 
-import ctypes
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kept_up import KeptUp, kept_up
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
-EASYRIDER = str(Path(sys.executable).parent / "easyrider")
 
-
-class Up:
-    """`easyrider up` as a process, and other commands beside it that know nothing but the user's environment."""
-
-    def __init__(self, runtime: Path) -> None:
-        self.environ = {name: v for name, v in os.environ.items() if not name.startswith("EASYRIDER_")}
-        self.environ["XDG_RUNTIME_DIR"] = str(runtime)
-        self.log = runtime / "up.log"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [EASYRIDER, "up"], env=self.environ, stdout=log, stderr=log, preexec_fn=end_with_the_tests
-            )
-
-    def run(self, *words: str, within_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
-        command = [EASYRIDER, *words]
-        return subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=within_s)
+class Up(KeptUp):
+    """The stack as it is found by whoever looks for it."""
 
     def plan(self) -> dict[str, Any]:
         shown = self.run("plan", "--json", "--count", "1")
         assert shown.returncode == 0, shown.stderr
         found: dict[str, Any] = json.loads(shown.stdout)
-        return found
-
-    def until(self, true: Callable[[], Any], within_s: float, what: str) -> Any:
-        end_s = time.monotonic() + within_s
-        while not (found := true()):
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < end_s, f"not within {within_s} s: {what}"
-            time.sleep(0.2)
         return found
 
     def pid_of(self, word: str) -> int:
@@ -71,13 +45,6 @@ class Up:
         ]
 
 
-def end_with_the_tests() -> None:
-    """Should they be killed, the stack is told to end."""
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests run in the background inherit a deaf one
-
-
 def environ_of(place: Path) -> bytes:
     try:
         return (place / "environ").read_bytes()
@@ -87,16 +54,8 @@ def environ_of(place: Path) -> bytes:
 
 @pytest.fixture(scope="module")
 def up() -> Iterator[Up]:
-    runtime = Path(tempfile.mkdtemp(prefix="u-"))
-    stack = Up(runtime)
-    try:
-        stack.until(lambda: "up in enforce" in stack.log.read_text(), 60, "the stack to be up")
+    with kept_up(Up) as stack:
         yield stack
-    finally:
-        if stack.process.poll() is None:
-            stack.process.send_signal(signal.SIGINT)
-            stack.process.wait(30)
-        shutil.rmtree(runtime, ignore_errors=True)
 
 
 def test_it_says_where_to_look(up: Up) -> None:
