@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from easyrider import service, subjects
+from easyrider import log, service, subjects
 from easyrider.bus import Bus
 from easyrider.bus_greeting import Caller
 from easyrider.devices.library import Library
@@ -45,7 +45,12 @@ async def start(config: Config, life: Life) -> None:
 
         return hand
 
-    threading.excepthook = lambda ended: from_thread(life.fail)(ended.exc_value)
+    def thread_failed(ended: threading.ExceptHookArgs) -> None:
+        what = "a thread failed, and the service ends with it"
+        log.get("telemetry").error(what, thread=ended.thread and ended.thread.name, exc_info=ended.exc_value)
+        from_thread(life.fail)(ended.exc_value)
+
+    threading.excepthook = thread_failed
     name = f"telemetry.{config.node}"
     async with Bus.connect(config.nats_url, name=name, seed_file=config.seed_file, tls=config.tls) as bus:
         way: FrameWay = ThroughTheLoop(from_thread(lambda body: desk.on_frame(body)))
