@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass
 from multiprocessing import get_context
 
+from easyrider import log
 from easyrider_bench.cases import Key
 from easyrider_bench.cells import Cells, Done
 from easyrider_bench.controllers.contract import Entry
@@ -74,6 +75,7 @@ def run_batch(entry: Entry, keys: Sequence[Key]) -> list[Done]:
 def _in_worker(name: str, keys: Sequence[Key]) -> list[Done]:
     from easyrider_bench.controllers.table import ENTRIES
 
+    log.configure("easyrider", level="error", form="console")  # supplies change here all the time
     return run_batch(next(entry for entry in ENTRIES if entry.name == name), keys)
 
 

@@ -38,8 +38,8 @@ class Record:
     sum_rule_worst_w: float
     changes: int  # of all boards
     turns: int
-    looks: int
-    plan_cpu_s: float
+    timed_looks: int
+    plan_cpu_s: float  # of those
 
 
 class Tapes:

@@ -65,7 +65,7 @@ def figures(record: Record) -> Figures:
         changes_per_min=record.changes / minutes,
         reversals_per_min=record.turns / minutes,
         billing_demand_kw=billing_kw(wall_w[:, 0], record.case.site.demand),
-        plan_ms=1e3 * record.plan_cpu_s / record.looks if record.looks else 0.0,
+        plan_ms=1e3 * record.plan_cpu_s / record.timed_looks if record.timed_looks else 0.0,
         jobs_lost_pct={job.id: _lost_pct(job) for job in record.jobs if job.due_s > 0},
     )
 
