@@ -216,8 +216,10 @@ class Desk:
         return False
 
     def _supply(self, reading: MeterReading, now_s: float) -> None:
-        domains = self.picture.fleet.domains
-        for move in self.picture.facility.heard(reading, now_s):
+        picture, domains, dark = self.picture, self.picture.fleet.domains, self.picture.facility.losses.dark
+        moves = picture.facility.heard(reading, now_s)
+        picture.supply_moved |= picture.facility.losses.dark != dark
+        for move in moves:
             name = domains[move.domain]
             self.coordinator.supply_moved(name, move.before, move.after)
             self.note(

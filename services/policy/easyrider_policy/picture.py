@@ -55,6 +55,7 @@ class Picture:
         self.demotions = Demotions()
         self.held_nodes: set[str] = set()  # whose guardians take no raise
         self.boards_moved = self.jobs_moved = self.rules_moved = self.modes_moved = self.orders_moved = False
+        self.supply_moved = False  # a feed has lost its mains, or has them back: others carry other shares
         self._settled = rules.version  # the last that changed more than holds and load targets
         self.part = scopes.part_of(
             rules, region
@@ -196,16 +197,19 @@ class Picture:
 
         Boards and jobs may wait for others like them; until then boards count what their class declares.
         """
-        boards_move = self.rules_moved or (self.boards_moved and not boards_wait)
+        boards_move = self.rules_moved or self.supply_moved or (self.boards_moved and not boards_wait)
         if not (boards_move or self.modes_moved or (self.jobs_moved and not jobs_wait)):
             if not self.orders_moved:
                 return None
             self._take_orders()
             return "orders"
-        what = "rules" if self.rules_moved else "boards" if boards_move else "job"
+        what = "rules" if self.rules_moved else "supply" if self.supply_moved else "job"
+        if what == "job" and boards_move:
+            what = "boards"
         if boards_move:
             self.part = scopes.part_of(self.rules, self.region)
-            self._move_to(build(self.part, self.boards.values()))
+            self._move_to(build(self.part, self.boards.values(), self.facility.losses.dark))
+            self.supply_moved = False
             self.boards_moved = False
         elif not self.jobs_moved:
             what = "demotion"

@@ -177,3 +177,14 @@ def test_no_module_left_is_no_watt_left_although_amps_are_not_known():
     dark.heard(told("ups", modules_ok=0, modules_total=5))
 
     assert limits(dark, "ups") == (0.0, 0.0)
+
+
+def test_a_feed_that_is_told_dead_is_dark_and_one_that_nobody_has_told_of_is_not():
+    fed = facility(NO_A)
+    assert fed.losses.dark == frozenset()
+
+    fed.heard(told("feed-a", voltage_v=3.0))
+    assert fed.losses.dark == {"feed-a"}
+    assert fed.carried(fed.fleet).losses.dark == {"feed-a"}
+    fed.heard(told("feed-a", voltage_v=400.0))
+    assert fed.losses.dark == frozenset()

@@ -8,12 +8,13 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import pytest
-from wired_box import REGION
-from wired_site import rules
+from wired_box import REGION, at, reading
+from wired_site import Wired, rules
 
+from easyrider import subjects
 from easyrider.moments import unix_s
 from easyrider.tariffs import DemandWindow, Tariff, TariffPeriod
-from easyrider.tree import Contingency, CurvePoint, TripCurve
+from easyrider.tree import Contingency, CurvePoint, Domain, Feeds, TripCurve
 from easyrider_policy.adapters.peaks_file import PeaksFile
 from easyrider_policy.bills import bill
 from easyrider_policy.core.domain_draw import Draws
@@ -123,3 +124,27 @@ def test_what_holds_a_job_goes_by_the_name_of_the_bill():
     asked = SimpleNamespace(reasons=("target:pdu", "target:ups", "natural"))
 
     assert [why(picture, asked, job) for job in range(3)] == ["demand:w", "target:ups", "natural"]
+
+
+def test_when_a_feed_dies_the_other_is_seen_to_carry_all_of_it():
+    loss = Contingency(name="without_a", when="feed_lost", feed="feed-a", hard_limit_w=2400.0)
+    site = rules(feeds=Feeds(A="feed-a", B="feed-b"), contingencies=(loss,))
+    pdu = next(domain for domain in site.domains if domain.id == "pdu")
+    feeds = tuple(
+        Domain(id=name, kind="feed", rating_w=6000.0, voltage_v=400.0, meters=(f"m-{name}",))
+        for name in ("feed-a", "feed-b")
+    )
+    led = Wired(replace(site, domains=(*feeds, replace(pdu, parent=None))))
+    before = led.picture.fleet.weights.normal(np.ones(2))
+
+    led.desk.on_meter(
+        reading(0.0, None, domain="feed-a", meter="m-feed-a", voltage_v=0.0),
+        at(subjects.meter(REGION, "m-feed-a"), 1.0),
+    )
+    what = led.picture.follow()
+
+    after, row = led.picture.fleet.weights.normal(np.ones(2)), led.picture.fleet.domain_index
+    assert what == "supply"
+    assert before[[row["feed-a"], row["feed-b"]]].tolist() == [1.0, 1.0]
+    assert after[[row["feed-a"], row["feed-b"]]].tolist() == [0.0, 2.0]
+    assert led.picture.follow() is None

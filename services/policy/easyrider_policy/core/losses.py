@@ -39,6 +39,7 @@ class Losses:
         self.fleet = fleet
         self.planned = _planned(fleet)
         self.standing = [True] * len(self.planned)  # untold is the worse state
+        self.told = [False] * len(self.planned)
         self.batteries = [Battery(one.loss.runtime_s) for one in self.planned]
         self.hard_w: Floats = np.full(len(fleet.domains), np.inf)
         self.target_w: Floats = np.full(len(fleet.domains), np.inf)
@@ -54,10 +55,20 @@ class Losses:
                 continue
             if lost or trusted:
                 moved |= lost != self.standing[at]
-                self.standing[at] = lost
+                self.standing[at], self.told[at] = lost, True
                 moved |= self.batteries[at].heard(lost, reading.battery_pct, now_s)
         if moved:
             self._sum_up()
+
+    @property
+    def dark(self) -> frozenset[str]:
+        """Feeds that meters tell to be without mains: what they carried is drawn from the others."""
+        rows = zip(self.planned, self.standing, self.told, strict=True)
+        return frozenset(
+            self.fleet.domains[one.told_by]
+            for one, stands, told in rows
+            if stands and told and one.loss.when == "feed_lost"
+        )
 
     def names(self, domain: int) -> tuple[str, ...]:
         """Losses in force in a domain."""
@@ -83,7 +94,8 @@ class Losses:
         for at, one in enumerate(new.planned):
             before = known.get((fleet.domains[one.domain], one.loss))
             if before is not None:
-                new.standing[at], new.batteries[at] = self.standing[before], self.batteries[before]
+                new.standing[at], new.told[at] = self.standing[before], self.told[before]
+                new.batteries[at] = self.batteries[before]
         new._sum_up()
         return new
 
