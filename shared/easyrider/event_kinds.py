@@ -100,6 +100,7 @@ class Excursion(Data, frozen=True):
     above: bool
     observed_w: Watts
     target_w: Watts
+    others: Count = 0  # so many more at the same moment, told of in no event of their own
 
 
 class Infeasible(Data, frozen=True):
@@ -107,6 +108,7 @@ class Infeasible(Data, frozen=True):
 
     domain: Name
     missing_w: Watts
+    others: Count = 0  # so many more at the same moment, told of in no event of their own
 
 
 class Slowed(Data, frozen=True):
@@ -117,6 +119,7 @@ class Slowed(Data, frozen=True):
     slowdown: Ratio
     max_slowdown: Ratio
     reason: Name
+    others: Count = 0  # so many more at the same moment, told of in no event of their own
 
 
 class MeterSilent(Data, frozen=True):
@@ -124,6 +127,7 @@ class MeterSilent(Data, frozen=True):
 
     domain: Name
     silent: bool
+    others: Count = 0  # so many more at the same moment, told of in no event of their own
 
 
 class NodeSilent(Data, frozen=True):
@@ -131,6 +135,7 @@ class NodeSilent(Data, frozen=True):
 
     node: Name
     silent: bool
+    others: Count = 0  # so many more at the same moment, told of in no event of their own
 
 
 class Reactive(Data, frozen=True):

@@ -35,14 +35,16 @@ from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.demoting import DemotionDesk, hear_nodes
 from easyrider_policy.handlers import Desk
 from easyrider_policy.intake import Intake
+from easyrider_policy.keeping import write_behind
 from easyrider_policy.leadership import Leadership
-from easyrider_policy.loop import Clocks, Loop, write_behind
+from easyrider_policy.loop import Clocks, Loop
 from easyrider_policy.news import News
 from easyrider_policy.peak_keeping import PeakKeeper
 from easyrider_policy.picture import Picture
 from easyrider_policy.regional import wire_regions
 from easyrider_policy.rulebook import Rulebook, check_scope, first_rules, stored_rules
 from easyrider_policy.scribe import Scribe
+from easyrider_policy.words import Words
 
 STALE_S = 3.0
 KEPT = 20
@@ -84,8 +86,10 @@ async def start(config: Config, life: Life) -> None:
         loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)
         desk = Desk(picture, coordinator, scribe.note, scribe.meant)
         intake = Intake(desk, loop.frames_taken)
-        await command_bus.subscribe(subjects.states_in(region), (NodeState, Leaving), desk.on_state)
-        await command_bus.subscribe(subjects.acks_in(region), (LimitAck,), desk.on_ack)
+        words = Words(desk)
+        coordinator.prepares.append(words.take)
+        await command_bus.subscribe(subjects.states_in(region), (NodeState, Leaving), words.on_word)
+        await command_bus.subscribe(subjects.acks_in(region), (LimitAck,), words.on_word)
         await bus.subscribe(subjects.frames_in(region), (NodeFrame,), intake.on_frame, keep=KEPT)
         await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)

@@ -24,6 +24,8 @@ SAMPLE_S = 0.1
 BOARDS_WAIT_S, JOBS_WAIT_S = 1 / 2000, 1 / 20000
 """By board of the site, between two times that news of boards or jobs is taken in: a site that comes up tells of them
 one by one, and to take in a large one takes long."""
+CALM_S = 0.25
+"""Once no further board was told of for so long, the rest of that wait is spared."""
 URGENT_S = 0.2
 """Between two plans that an alarm asks for."""
 
@@ -69,7 +71,8 @@ class Coordinator:
         self._meter_w: dict[str, float] = {}
         self._silent_meters: frozenset[str] = frozenset()
         self._excursions: list[Excursion] = []
-        self._followed_s = -np.inf
+        self._followed_s = self._grew_s = -np.inf
+        self._followed = self._grown = 0  # boards known when they were last followed, and at the last look
         self._phase = picture.safety.lead.phase
 
     def urge(self, cause: str) -> None:
@@ -105,9 +108,14 @@ class Coordinator:
             self._forgot_s = now_s
         fleet = picture.fleet
         ago_s, size = now_s - self._followed_s, len(picture.boards)
-        boards_wait, jobs_wait = ago_s < size * BOARDS_WAIT_S, ago_s < size * JOBS_WAIT_S
+        if size != self._grown:
+            self._grown, self._grew_s = size, now_s
+        boards_wait = ago_s < size * BOARDS_WAIT_S and (
+            now_s - self._grew_s < CALM_S or size == self._followed
+        )
+        jobs_wait = ago_s < size * JOBS_WAIT_S
         if (moved := picture.follow(boards_wait=boards_wait, jobs_wait=jobs_wait)) is not None:
-            self._followed_s = now_s
+            self._followed_s, self._followed = now_s, size
             self.urge(moved)
         if picture.fleet is not fleet:
             self.decision = None  # its columns are another fleet's

@@ -1,5 +1,7 @@
 """What an operator sees of the coordinator at /metrics: watts per domain, limits moved, what waits and why."""
 
+from typing import Any
+
 from easyrider import metrics
 from easyrider.messages import Plan
 from easyrider_policy.core.commands import Orders
@@ -18,6 +20,9 @@ _PLAN_S = metrics.histogram(
     "policy_plan_seconds", "one look that planned", buckets=(0.002, 0.005, 0.02, 0.06, 0.2, 1)
 )
 _PLANS = metrics.counter("policy_plans_total", "plans made, by cause", ["cause"])
+
+_WATTS = ("target", "hard", "counted", "missing", "observed")
+_SHOWN: dict[str, tuple[tuple[Any, ...], list[float | None]]] = {}
 
 
 def show_lead(leading: bool, epoch: int) -> None:
@@ -39,12 +44,14 @@ def show_plan(plan: Plan) -> None:
     _WAITING.set(plan.raises_waiting)
     _SILENT.set(len(plan.silent_nodes))
     for domain in plan.domains:
-        watts = {
-            "target": domain.target_w,
-            "hard": domain.hard_limit_w,
-            "counted": domain.counted_w,
-            "missing": domain.missing_w,
-            "observed": float("nan") if domain.observed_w is None else domain.observed_w,
-        }
-        for what, value in watts.items():
-            _DOMAIN_W.labels(domain.domain, what).set(value)
+        observed_w = float("nan") if domain.observed_w is None else domain.observed_w
+        watts = (domain.target_w, domain.hard_limit_w, domain.counted_w, domain.missing_w, observed_w)
+        shown = _SHOWN.get(domain.domain)
+        if shown is None:
+            gauges = tuple(_DOMAIN_W.labels(domain.domain, what) for what in _WATTS)
+            shown = _SHOWN[domain.domain] = (gauges, [None] * len(gauges))
+        gauges, before = shown
+        for at, value in enumerate(watts):
+            if before[at] != value:  # most watts of a large site stand still
+                gauges[at].set(value)
+                before[at] = value

@@ -1,11 +1,12 @@
 """Message in, beliefs changed: what the coordinator does with everything it hears."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
-from easyrider import log, metrics, subjects
+from easyrider import frame_batch, log, metrics, subjects
 from easyrider.bus_port import Arrival
 from easyrider.errors import MalformedMessage
 from easyrider.frame_view import view
@@ -19,6 +20,7 @@ from easyrider.messages import (
     PowerForecast,
 )
 from easyrider_policy.coordinator import Coordinator
+from easyrider_policy.core.fleet import Ints
 from easyrider_policy.picture import Picture
 
 _LOG = log.get("policy")
@@ -48,6 +50,15 @@ class Desk:
         picture, node = self.picture, self._node(frame.node)
         if node is None or not self._speaks(subjects.frame(picture.region, frame.node), arrival):
             return
+        boards = picture.fleet.gpus_of(node)
+        bare = (
+            boards.start == boards.stop
+            and frame_batch.is_whole(frame)
+            and bool(frame_batch.finite([frame])[0])
+        )
+        if bare and picture.safety.ledger.roll.boot_is(node, frame.boot_id) is True:
+            self._on_bare_frame(node, frame, arrival)
+            return
         try:
             columns = view(frame)
         except MalformedMessage as fault:
@@ -55,13 +66,10 @@ class Desk:
             log.bounded(_LOG, "frame", 10.0).warning("frame dropped", node=frame.node, fault=str(fault))
             return
         minted_s = self.minted_s(frame, arrival)
-        if frame.gpus:
-            picture.know_list(frame.node, frame.gpus.split(","))
-        rows = picture.rows_of(frame.node, frame.gpus_hash)
-        if rows is None or len(rows) != frame.gpu_count or not frame.samples:
-            _DROPPED.labels("unknown_boards" if frame.samples else "no_samples").inc()
+        rows = self._rows_of(frame)
+        if rows is None:
             return
-        boards, mine = picture.fleet.gpus_of(node), rows >= 0
+        mine = rows >= 0
         enforced_w = np.full(boards.stop - boards.start, np.nan)
         enforced_w[rows[mine] - boards.start] = columns.limit_w[-1].filled(np.nan)[mine]
         read_ns = frame.mono_ns - round(float(columns.before_s[-1]) * 1e9)
@@ -73,6 +81,29 @@ class Desk:
             _DROPPED.labels("earlier_boot").inc()
         else:
             picture.take_frame(rows, columns)
+
+    def _on_bare_frame(self, node: int, frame: NodeFrame, arrival: Arrival) -> None:
+        """A whole frame of a node of whose boards none is in the fleet yet: it lives, and says nothing of use else.
+
+        While a large site comes up most frames are such, ten thousand a second.
+        """
+        minted_s = self.minted_s(frame, arrival)
+        if self._rows_of(frame) is None:
+            return
+        self.picture.safety.frame_heard(node, frame.boot_id, np.zeros(0), frame.mono_ns, minted_s)
+        if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
+            self.dropped_late(1)
+
+    def _rows_of(self, frame: NodeFrame) -> Ints | None:
+        """Fleet rows of its columns; None, and it is counted as dropped, where they are not known."""
+        picture = self.picture
+        if frame.gpus:
+            picture.know_list(frame.node, frame.gpus.split(","))
+        rows = picture.rows_of(frame.node, frame.gpus_hash)
+        if rows is None or len(rows) != frame.gpu_count or not frame.samples:
+            _DROPPED.labels("unknown_boards" if frame.samples else "no_samples").inc()
+            return None
+        return rows
 
     def minted_s(self, frame: NodeFrame, arrival: Arrival) -> float:
         """When a frame was made, in the receiver's seconds; noted as the node's newest word."""
@@ -119,9 +150,19 @@ class Desk:
         for reason in [ack.refused or "unsaid"] if not ack.accepted else refused.values():
             _REFUSALS.labels(reason[:40]).inc()
         if ack.accepted:
-            _ACKS.inc()
-            if ack.answers == "set_limits" and not refused and not self.meant(ack.node, ack.epoch, ack.seq):
-                return  # a renewal, said once a second to every node, is no news
+            self.took([ack], refused)
+        else:
+            self._note_answer(ack, refused)
+
+    def took(self, acks: Sequence[LimitAck], refused: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Nodes took what they were told; `refused`: why boards of theirs did not."""
+        _ACKS.inc(len(acks))
+        for ack in acks:
+            # A renewal, said once a second to every node, is no news.
+            if ack.answers != "set_limits" or refused or self.meant(ack.node, ack.epoch, ack.seq):
+                self._note_answer(ack, refused)
+
+    def _note_answer(self, ack: LimitAck, refused: Mapping[str, str]) -> None:
         self.note(
             {
                 "what": "ack" if ack.accepted else "refusal",
@@ -130,7 +171,7 @@ class Desk:
                 "epoch": ack.epoch,
                 "seq": ack.seq,
                 **({"refused": ack.refused} if ack.refused else {}),
-                **({"boards": refused} if refused else {}),
+                **({"boards": dict(refused)} if refused else {}),
             }
         )
 

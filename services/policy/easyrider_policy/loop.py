@@ -7,16 +7,16 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-import msgspec
+import numpy as np
 
 from easyrider import log, metrics, subjects
 from easyrider.bus_port import BusDown, BusPort
 from easyrider.errors import MalformedMessage
 from easyrider.messages import ExitGrant, Hold, Plan, SetLimits
-from easyrider.store_port import StorePort, StoreRefused, StoreSilent
 from easyrider_policy import gauges
 from easyrider_policy.coordinator import Coordinator, Look
 from easyrider_policy.core.commands import Command
+from easyrider_policy.core.fleet import Bools, Fleet
 from easyrider_policy.news import News
 from easyrider_policy.scribe import Scribe
 from easyrider_policy.telling import tell
@@ -75,14 +75,14 @@ class Loop:
         self._seq = 0
         self._began_s: float | None = None
         self._verified = False
-        self._waiting: set[str] = set()
+        self._waited: tuple[Fleet, Bools] | None = None  # boards (G,) whose raise waits
         self._unfit: tuple[str, ...] = ()
         self.looked_s = self._lent_s = self._told_s = -math.inf
         self._untold: str | None = None  # what caused the first plan that nobody has been told of
         self.notes: list[Callable[[Look], None]] = []  # told of a look before it is written down
         self.says: list[Callable[[Look], Awaitable[None]]] = []  # say what goes before commands
         self._hurry = asyncio.Event()
-        self.state: dict[str, bytes] = {}  # for the store, of plans made while leading
+        self.told: Plan | None = None  # the newest, made while leading: for the store
 
     async def run(self) -> None:
         """For ever, on absolute deadlines; a late look is not made up for by two."""
@@ -124,7 +124,7 @@ class Loop:
                 await self._say(subjects.command(command.region, command.node), leaves)
         lead = self._coordinator.picture.safety.lead
         if lead.phase == "contending":
-            self.state = {}  # the store holds what the leader says
+            self.told = None  # the store holds what the leader says
         gauges.show_lead(lead.phase != "contending", lead.epoch)
         gauges.show_orders(look.orders)
         self._untold = self._untold or look.cause
@@ -167,13 +167,28 @@ class Loop:
         self._coordinator.lower_only = not await self._scribe.write(now_s)
 
     def _note_waiting(self, look: Look) -> None:
-        gpus = self._coordinator.picture.fleet.gpus
-        waits = {gpus[waiting.gpu] for waiting in look.orders.waiting}
-        for waiting in look.orders.waiting:
-            if (uuid := gpus[waiting.gpu]) not in self._waiting:
-                watts = round(waiting.watts, 3)
-                self._scribe.note({"what": "raise_waited", "gpu": uuid, "watts": watts, "why": waiting.why})
-        self._waiting = waits
+        fleet, waits = self._coordinator.picture.fleet, look.orders.waiting
+        before = self._waited_before(fleet)
+        for at in np.flatnonzero(~before[waits.gpu]).tolist():
+            waiting = waits[at]
+            watts = round(waiting.watts, 3)
+            self._scribe.note(
+                {"what": "raise_waited", "gpu": fleet.gpus[waiting.gpu], "watts": watts, "why": waiting.why}
+            )
+        now = np.zeros(len(fleet.gpus), dtype=np.bool_)
+        now[waits.gpu] = True
+        self._waited = fleet, now
+
+    def _waited_before(self, fleet: Fleet) -> Bools:
+        """(G,) boards of this fleet whose raise waited at the last look."""
+        if self._waited is not None and self._waited[0] is fleet:
+            return self._waited[1]
+        before = np.zeros(len(fleet.gpus), dtype=np.bool_)
+        if self._waited is not None:
+            old, rows = self._waited
+            found = (fleet.gpu_index.get(old.gpus[row]) for row in np.flatnonzero(rows).tolist())
+            before[[row for row in found if row is not None]] = True
+        return before
 
     def _may_leave(self, command: Command) -> bool:
         safety = self._coordinator.picture.safety
@@ -248,7 +263,7 @@ class Loop:
         )
         gauges.show_plan(plan)
         if plan.leading:
-            self.state = {"plan": msgspec.msgpack.encode(plan)}
+            self.told = plan
             await self._publish(plan)
 
     async def _tell_lender(self, look: Look, now_s: float) -> None:
@@ -264,7 +279,7 @@ class Loop:
         )
         gauges.show_plan(plan)
         if plan.leading:
-            self.state = {"plan": msgspec.msgpack.encode(plan)}
+            self.told = plan
             await self._publish(plan)
 
     async def _publish(self, plan: Plan) -> None:
@@ -272,20 +287,3 @@ class Loop:
             await self._bus.publish(subjects.plan(plan.region), plan)
         except (BusDown, MalformedMessage) as fault:  # what cannot be told must not end what is done
             log.bounded(_LOG, "plan", 5.0).warning("a plan was not told", fault=str(fault))
-
-
-async def write_behind(loop: Loop, store: StorePort, tree: str, region: str) -> None:
-    """The last plan into the store once a second, never on the control path."""
-    while True:
-        await asyncio.sleep(1.0)
-        await save_state(loop, store, tree, region)
-
-
-async def save_state(loop: Loop, store: StorePort, tree: str, region: str) -> None:
-    """What the loop told since it leads; a store that does not take it is told so, and asked again."""
-    fields = dict(loop.state)
-    try:
-        if fields:
-            await store.save_state(tree, region, fields)
-    except (StoreSilent, StoreRefused) as fault:
-        log.bounded(_LOG, "state", 30.0).warning("the store did not take the state", fault=str(fault))

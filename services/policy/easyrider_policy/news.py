@@ -1,6 +1,6 @@
 """Integration events of the coordinator, each said once per change: who leads, what cannot be met, what fell silent."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from easyrider import log
 from easyrider.bus_port import BusDown, BusPort
 from easyrider.errors import MalformedMessage
 from easyrider_policy.coordinator import Coordinator, Look
+from easyrider_policy.core.crowds import bounded
+from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.tidings import MARGIN, Draw, Slow, Tiding, Tidings
 
@@ -39,7 +41,7 @@ class News:
             data = {"domain": move.domain, "share_before": move.before, "share": move.after}
             await self.say(kind, data, noted=True)
         if lead.phase == "leading":  # before, much is counted at its worst, and meters have hardly spoken
-            for tiding in self._found(look, now_s):
+            for tiding in bounded(self._found(look, now_s)):
                 await self.say(tiding.kind, tiding.data)
 
     async def say(self, kind: str, data: dict[str, object], *, noted: bool = False) -> None:
@@ -71,21 +73,31 @@ class News:
     def _of_plan(self, decision: Decision, now_s: float) -> Iterator[Tiding]:
         picture, tidings = self._coordinator.picture, self._tidings
         names, layout = picture.fleet.domains, picture.observation.layout
-        yield from tidings.missing(dict(zip(names, decision.missing_w.tolist(), strict=True)), now_s)
-        draws = map(Draw, decision.observed_w.tolist(), picture.target_w.tolist())
+        short = np.flatnonzero(decision.missing_w > 0).tolist()
+        yield from tidings.missing({names[row]: float(decision.missing_w[row]) for row in short}, now_s)
         alarmed = [names[row] for row in np.flatnonzero(decision.alarm).tolist()]
-        yield from tidings.draws(dict(zip(names, draws, strict=True)), alarmed, now_s)
+        yield from tidings.draws(self._draws({*alarmed, *tidings.above}, decision), alarmed, now_s)
         if len(decision.slowdown) == layout.job_count:
             over = layout.controlled & (decision.slowdown > layout.max_slowdown + MARGIN)
 
-            def slow(row: int) -> Slow:
-                bounds = float(decision.slowdown[row]), float(layout.max_slowdown[row])
-                return Slow(*bounds, decision.reasons[row])
-
             def now(name: str) -> Slow | None:
-                return next((slow(row) for row, job in enumerate(layout.jobs) if job.id == name), None)
+                row = picture.observation.job_rows.get(name)
+                return None if row is None else _slow(layout, decision, [row])[name]
 
-            beyond = {layout.jobs[row].id: slow(row) for row in np.flatnonzero(over).tolist()}
+            beyond = _slow(layout, decision, np.flatnonzero(over).tolist())
             yield from tidings.jobs(beyond, now, now_s)
         why = picture.why_reactive(now_s) if decision.reactive else ""
         yield from tidings.trust(decision.reactive, why)
+
+    def _draws(self, domains: Iterable[str], decision: Decision) -> dict[str, Draw]:
+        picture = self._coordinator.picture
+        index, target_w = picture.fleet.domain_index, picture.target_w
+        rows = {name: index[name] for name in domains if name in index}
+        return {
+            name: Draw(float(decision.observed_w[row]), float(target_w[row])) for name, row in rows.items()
+        }
+
+
+def _slow(layout: Layout, decision: Decision, rows: list[int]) -> dict[str, Slow]:
+    bounds = zip(decision.slowdown[rows].tolist(), layout.max_slowdown[rows].tolist(), rows, strict=True)
+    return {layout.jobs[row].id: Slow(slow, most, decision.reasons[row]) for slow, most, row in bounds}

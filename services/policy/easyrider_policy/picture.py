@@ -141,6 +141,10 @@ class Picture:
             del lists[oldest]
             self._rows.pop((node, oldest), None)
 
+    def lists_of(self, node: str) -> int:
+        """In how many orders a node has named its boards, as far as they are remembered."""
+        return len(self._lists.get(node, ()))
+
     def rows_of(self, node: str, gpus_hash: bytes) -> NDArray[np.int64] | None:
         """Fleet rows of a frame's columns, -1 for boards that are not of this node; None while the list is unknown."""
         key = (node, gpus_hash)

@@ -1,21 +1,26 @@
 """A decision told as the message `Plan`: every limit with its reason."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from easyrider.messages import DomainPlan, JobPlan, Plan
 from easyrider.messages.plans import TargetPlan
 from easyrider_policy.core.commands import Orders
 from easyrider_policy.core.counting import Sums
-from easyrider_policy.core.heat import Told
+from easyrider_policy.core.fleet import Fleet, Floats, Ints
+from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.targets import Standing
-from easyrider_policy.core.waiting import Waiting
+from easyrider_policy.core.waiting import Waits
 from easyrider_policy.picture import Picture
 from easyrider_policy.telling_demands import demand_plans
 from easyrider_policy.telling_regions import region_plans
 
 MOST_JOBS = 2_000
 """A plan of a larger site tells of the jobs that are slowed most; the message has a size limit."""
+MOST_DOMAINS = 2_000
+"""The same of domains: it tells of those with others below, and of the fullest."""
 MOST_SILENT = 1_000
 
 
@@ -32,8 +37,6 @@ def tell(
     clocks_ns: tuple[int, int],
 ) -> Plan:
     """The plan of this moment. `clocks_ns`: Unix and monotonic."""
-    waiting = {w.gpu: w for w in orders.waiting}
-    warm = picture.heat.told(decision.observed_w, picture.target_w)
     quiet = picture.safety.ledger.roll.quiet(now_s)
     return Plan(
         region=picture.region,
@@ -45,8 +48,8 @@ def tell(
         mono_ns=clocks_ns[1],
         cause=cause,
         leading=picture.safety.lead.phase != "contending",
-        domains=tuple(_domain(picture, decision, sums, row, warm[row]) for row in range(len(warm))),
-        jobs=tuple(_job(picture, decision, waiting, row) for row in _told(decision)),
+        domains=_domains(picture, decision, sums),
+        jobs=_jobs(picture, decision, orders.waiting),
         idle_gpus=int(np.sum(picture.observation.layout.job_of < 0)),
         lowers=orders.lowers,
         raises=orders.raises,
@@ -63,65 +66,121 @@ def tell(
     )
 
 
-def _told(decision: Decision) -> list[int]:
+def _told_domains(picture: Picture, decision: Decision) -> Ints:
+    count, target_w = len(picture.fleet.domains), picture.target_w
+    if count <= MOST_DOMAINS:
+        return np.arange(count)
+    full = np.nan_to_num(decision.observed_w) / np.maximum(target_w, 1.0) + np.where(
+        decision.missing_w > 0, 1e6, 0.0
+    )
+    full[[parent for parents in picture.fleet.parents for parent in parents]] = np.inf
+    return np.sort(np.argsort(-full, kind="stable")[:MOST_DOMAINS])
+
+
+def _domains(picture: Picture, decision: Decision, sums: Sums) -> tuple[DomainPlan, ...]:
+    told, hard_w, names = _told_domains(picture, decision), picture.hard_w, picture.fleet.domains
+    observed_w = decision.observed_w[told]
+    warm, losses = picture.heat.told(decision.observed_w, picture.target_w), picture.facility.losses
+    columns = (
+        hard_w[told].tolist(),
+        picture.target_w[told].tolist(),
+        np.maximum(0.0, observed_w).tolist(),
+        np.isfinite(observed_w).tolist(),
+        np.maximum(0.0, hard_w - sums.room_w)[told].tolist(),  # with what regions below could draw
+        np.maximum(0.0, decision.budget_w)[told].tolist(),
+        np.maximum(0.0, sums.unmanaged_w)[told].tolist(),
+        sums.closed[told].tolist(),
+        sums.uncontrolled[told].tolist(),
+        decision.price[told].tolist(),
+        np.maximum(0.0, decision.missing_w)[told].tolist(),
+    )
+    return tuple(
+        DomainPlan(
+            domain=names[row],
+            hard_limit_w=hard,
+            target_w=target,
+            observed_w=observed if known else None,
+            counted_w=counted,
+            budget_w=budget,
+            unmanaged_w=unmanaged,
+            closed=closed,
+            uncontrolled_gpus=uncontrolled,
+            price=price,
+            missing_w=missing,
+            heat=warm[row].heat,
+            time_to_trip_s=warm[row].time_to_trip_s,
+            excursion_s=warm[row].excursion_s,
+            excursion_j=warm[row].excursion_j,
+            losses=losses.names(row),
+        )
+        for (
+            row,
+            (hard, target, observed, known, counted, budget, unmanaged, closed, uncontrolled, price, missing),
+        ) in zip(told.tolist(), zip(*columns, strict=True), strict=True)
+    )
+
+
+def _told_jobs(decision: Decision) -> Ints:
     count = len(decision.reasons)
     if count <= MOST_JOBS:
-        return list(range(count))
-    return sorted(np.argsort(-decision.slowdown, kind="stable")[:MOST_JOBS].tolist())
+        return np.arange(count)
+    return np.sort(np.argsort(-decision.slowdown, kind="stable")[:MOST_JOBS])
 
 
-def _domain(picture: Picture, decision: Decision, sums: Sums, row: int, warm: Told) -> DomainPlan:
-    return DomainPlan(
-        domain=picture.fleet.domains[row],
-        hard_limit_w=float(picture.hard_w[row]),
-        target_w=float(picture.target_w[row]),
-        observed_w=_known(decision.observed_w[row]),
-        counted_w=max(
-            0.0, float(picture.hard_w[row] - sums.room_w[row])
-        ),  # with what regions below could draw
-        budget_w=max(0.0, float(decision.budget_w[row])),
-        unmanaged_w=max(0.0, float(sums.unmanaged_w[row])),
-        closed=bool(sums.closed[row]),
-        uncontrolled_gpus=int(sums.uncontrolled[row]),
-        price=float(decision.price[row]),
-        missing_w=max(0.0, float(decision.missing_w[row])),
-        heat=warm.heat,
-        time_to_trip_s=warm.time_to_trip_s,
-        excursion_s=warm.excursion_s,
-        excursion_j=warm.excursion_j,
-        losses=picture.facility.losses.names(row),
+def _jobs(picture: Picture, decision: Decision, waits: Waits) -> tuple[JobPlan, ...]:
+    layout, told = picture.observation.layout, _told_jobs(decision)
+    waiting_w, names, fleet = _waiting_w(layout, waits), _lowering(picture), picture.fleet
+    columns = (
+        np.maximum(0.0, decision.job_limit_w)[told].tolist(),
+        np.maximum(0.0, decision.demand_w)[told].tolist(),
+        np.minimum(1.0, np.maximum(0.0, decision.slowdown))[told].tolist(),
+        decision.stalled[told].tolist(),
+        waiting_w[told].tolist(),
+    )
+    return tuple(
+        JobPlan(
+            job=(job := layout.jobs[row]).id,
+            mode=job.mode,
+            gpu_count=len(job.gpus),
+            limit_w=limit,
+            demand_w=demand,
+            slowdown=slowdown,
+            reason=_named(decision.reasons[row], names, fleet),
+            stalled=stalled,
+            waiting_w=waiting,
+        )
+        for row, (limit, demand, slowdown, stalled, waiting) in zip(
+            told.tolist(), zip(*columns, strict=True), strict=True
+        )
     )
 
 
-def _job(picture: Picture, decision: Decision, waiting: dict[int, Waiting], row: int) -> JobPlan:
-    job = picture.observation.layout.jobs[row]
-    waits_w = max((waiting[gpu].watts for gpu in job.gpus if gpu in waiting), default=0.0)
-    return JobPlan(
-        job=job.id,
-        mode=job.mode,
-        gpu_count=len(job.gpus),
-        limit_w=max(0.0, float(decision.job_limit_w[row])),
-        demand_w=max(0.0, float(decision.demand_w[row])),
-        slowdown=min(1.0, max(0.0, float(decision.slowdown[row]))),
-        reason=why(picture, decision, row),
-        stalled=bool(decision.stalled[row]),
-        waiting_w=max(0.0, waits_w),
-    )
+def _waiting_w(layout: Layout, waits: Waits) -> Floats:
+    """(J,) the most that a raise of each job waits for, per board."""
+    waiting_w = np.zeros(layout.job_count)
+    jobs = layout.job_of[waits.gpu]
+    np.maximum.at(waiting_w, jobs[jobs >= 0], waits.watts[jobs >= 0])
+    return waiting_w
 
 
 def why(picture: Picture, decision: Decision, job: int) -> str:
     """Why a job's limit is what it is; a target goes by the name of what has lowered it most, if something has."""
-    reason = decision.reasons[job]
-    kind, _, domain = reason.partition(":")
-    row = picture.fleet.domain_index.get(domain)
-    if kind != "target" or row is None:
-        return reason
-    by_demand_w, by_load_w = picture.billing.ceiling_w[row], picture.targets.ceiling_w[row]
-    if by_demand_w < min(by_load_w, picture.fleet.aim_w[row]):
-        return f"demand:{next(one.window.id for one in picture.billing.every if one.row == row)}"
-    if (name := picture.targets.names.get(row)) is not None:
-        return f"load_target:{name}"
-    return reason
+    return _named(decision.reasons[job], _lowering(picture), picture.fleet)
+
+
+def _lowering(picture: Picture) -> dict[int, str]:
+    """What has lowered the target of a domain most, by row, where something has."""
+    found = {row: f"load_target:{name}" for row, name in picture.targets.names.items()}
+    by_demand_w, by_load_w = picture.billing.ceiling_w, picture.targets.ceiling_w
+    for row in np.flatnonzero(by_demand_w < np.minimum(by_load_w, picture.fleet.aim_w)).tolist():
+        found[row] = f"demand:{next(one.window.id for one in picture.billing.every if one.row == row)}"
+    return found
+
+
+def _named(reason: str, lowering: Mapping[int, str], fleet: Fleet) -> str:
+    kind, _, domain = reason.partition(":") if lowering else ("", "", "")
+    row = fleet.domain_index.get(domain) if kind == "target" else None
+    return reason if row is None else lowering.get(row, reason)
 
 
 def target_plans(picture: Picture) -> tuple[TargetPlan, ...]:

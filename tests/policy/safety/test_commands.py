@@ -1,13 +1,17 @@
 """What may leave now."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from led_site import Site, vectors
-from small_site import ack, boards, rules, state, vector
+from small_site import LEASES, ack, boards, rules, state, vector
 
 from easyrider.messages import Hold
-from easyrider_policy.core.commands import Orders
+from easyrider_policy.core.commands import SPREAD_FROM, Orders, Wanted
+from easyrider_policy.core.control import Control
 from easyrider_policy.core.fleet import build
+from easyrider_policy.core.unmanaged import Estimates
 
 
 def test_a_new_leader_sends_every_node_a_hold_without_watts_first():
@@ -252,3 +256,28 @@ def test_a_board_newly_heard_and_new_rules_move_no_limit():
 
     assert vectors(orders) == {"a": [300.0, 310.0], "b": [320.0, 330.0]}
     assert (orders.lowers, orders.raises) == (0, 0)
+
+
+def test_on_a_large_site_grants_take_turns_and_no_node_waits_longer_for_its_next():
+    names = [f"n{n}" for n in range(SPREAD_FROM + 100)]
+    fleet = build(replace(rules(), nodes=tuple(replace(rules().nodes[0], id=name) for name in names)), [])
+    control = Control(fleet, LEASES, "site", "r")
+    control.taken(1, 100.0, 100.0)
+    said: dict[str, list[float]] = {name: [] for name in names}
+    most = []
+    for beat in range(80):
+        now_s = 100.0 + 0.05 * beat
+        for name in names:
+            control.state_heard(state(name, held_w=(), nonce=beat, mono_s=now_s, highest=(0, 0)), now_s)
+        control.renewed(now_s)
+        wanted = Wanted(limit_w=vector(), managed=np.zeros(0, dtype=bool), job=np.zeros(0, dtype=np.int64))
+        orders = control.orders(
+            now_s, wanted, fleet.hard_w, Estimates(np.full(1, np.nan), np.zeros(1, dtype=bool))
+        )
+        most.append(len(orders.messages))
+        for message in orders.messages:
+            said[message.node].append(now_s)
+
+    assert most[0] == len(names), "a new leader greets all at once"
+    assert max(most[21:]) <= len(names) / 20 + 2
+    assert all(np.diff(times).max() <= 1.0 + 1e-6 for times in said.values())

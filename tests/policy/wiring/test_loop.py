@@ -8,7 +8,7 @@ from wired_site import Wired, rules
 from easyrider.life import Life
 from easyrider.messages import Hold, Plan, SetLimits
 from easyrider_policy import loop, telling
-from easyrider_policy.loop import save_state
+from easyrider_policy.keeping import save_state
 
 
 async def test_boxes_are_held_first_then_limited_within_the_hard_limit(led: Wired) -> None:

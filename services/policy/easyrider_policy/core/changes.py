@@ -21,6 +21,11 @@ class Standing:
         self._calm_s = calm_s
         self._seen_s: dict[str, float] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that have begun and not ended."""
+        return tuple(self._seen_s)
+
     def moved(self, names: Iterable[str], now_s: float) -> Changes:
         """What changed with what stands now."""
         present = set(names)

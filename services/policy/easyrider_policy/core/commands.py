@@ -6,7 +6,6 @@ could bring about is booked in the ledger before the message is returned.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,11 @@ from easyrider_policy.core.leaving import Leavings
 from easyrider_policy.core.ledger import Ledger
 from easyrider_policy.core.silence import Key
 from easyrider_policy.core.steps import Asked, Step
-from easyrider_policy.core.waiting import Waiting, waiting
+from easyrider_policy.core.vectors import Vectors
+from easyrider_policy.core.waiting import NOBODY, Waits, waiting
 
+SPREAD_FROM = 100
+"""On a site of more nodes grants take turns: all at once they would keep whatever is urgent waiting."""
 Ints = NDArray[np.int64]
 Command = SetLimits | Hold | ExitGrant
 
@@ -48,7 +50,7 @@ class Orders:
     messages: tuple[Command, ...] = ()
     lowers: int = 0
     raises: int = 0
-    waiting: tuple[Waiting, ...] = ()
+    waiting: Waits = NOBODY
 
 
 class Commands:
@@ -64,8 +66,9 @@ class Commands:
             len(fleet.nodes), dtype=np.bool_
         )  # `held` stands on an ack of this epoch
         self.granted_s: Floats = np.full(len(fleet.nodes), -np.inf)
-        # The newest vector of each node as it was said: most grants say the same again.
-        self._entries: dict[int, tuple[tuple[bytes, bytes], tuple[GpuLimit, ...]]] = {}
+        self._vectors = Vectors(fleet)
+        count = len(fleet.nodes)
+        self._turn_s = leases.grant_every_s * np.arange(count) / count if count > SPREAD_FROM else None
 
     def compose(
         self,
@@ -120,12 +123,10 @@ class Commands:
         urgent = np.bincount(fleet.gpu_node[changed], minlength=len(fleet.nodes)) > 0
         if limit_dropped:
             urgent |= ledger.outbox.in_flight
-        due = now_s - self.granted_s >= self.leases.grant_every_s - 1e-6
         in_vector = (ours | ledger.told) & ~gone
-        messages: list[Command] = []
-        for node in np.flatnonzero(reach & (due | (urgent & self.based))).tolist():
-            messages.append(self._grant(node, ledger, in_vector))
-            self.granted_s[node] = now_s
+        granted = np.flatnonzero(reach & (self._due(now_s) | (urgent & self.based)))
+        messages: list[Command] = self._grants(granted, ledger, in_vector)
+        self.granted_s[granted] = now_s
         if not holding:
             # A node that was let go gets no command, but its grant again if it was lost on the way.
             able = near & self.based & ~quiet
@@ -181,35 +182,36 @@ class Commands:
             rows = np.flatnonzero(parting & (self.fleet.gpu_node == node))
             leavings.parted(node, rows, ledger.baseline_w[rows], int(ledger.roll.nonce[node]), now_s)
 
-    def _grant(self, node: int, ledger: Ledger, in_vector: Bools) -> Command:
-        key, boards = self._next(), self.fleet.gpus_of(node)
-        head: dict[str, Any] = {
-            "tree": self.tree,
-            "region": self.region,
-            "node": self.fleet.nodes[node],
-            "epoch": key.epoch,
-            "seq": key.seq,
-            "nonce": int(ledger.roll.nonce[node]),
-            "ttl_s": self.leases.ttl_s,
-        }
-        mine = in_vector[boards]
-        if not self.based[node] or not mine.any():
-            return Hold(**head)
-        limit_w = np.where(mine, self.held.limit_w[boards], np.nan)
-        fallback_w = np.where(mine, self.held.fallback_w[boards], np.nan)
-        ledger.sent(node, key, limit_w, fallback_w)
-        same = (limit_w.tobytes(), fallback_w.tobytes())
-        before = self._entries.get(node)
-        if before is None or before[0] != same:
-            rows = zip(
-                self.fleet.gpus[boards], mine.tolist(), limit_w.tolist(), fallback_w.tolist(), strict=True
-            )
-            entries = tuple(
-                GpuLimit(uuid=uuid, limit_w=watts if our else None, fallback_w=back_w if our else None)
-                for uuid, our, watts, back_w in rows
-            )
-            before = self._entries[node] = (same, entries)
-        return SetLimits(**head, limits=before[1])
+    def _due(self, now_s: float) -> Bools:
+        """(N,) nodes whose grant is due: a period after the last one, of a large site before that where it is their
+        turn, so that grants spread over the period."""
+        every_s = self.leases.grant_every_s
+        due: Bools = now_s - self.granted_s >= every_s - 1e-6
+        if self._turn_s is not None:
+            turns = np.floor((now_s - self._turn_s) / every_s)
+            due |= turns > np.floor((self.granted_s - self._turn_s) / every_s)
+        return due
+
+    def _grants(self, nodes: Ints, ledger: Ledger, in_vector: Bools) -> list[Command]:
+        """A grant for each of these nodes, booked: a vector where we hold boards of it, else a hold."""
+        fleet, region, tree, ttl_s = self.fleet, self.region, self.tree, self.leases.ttl_s
+        if not len(nodes):
+            return []
+        limit_w = np.where(in_vector, self.held.limit_w, np.nan)
+        fallback_w = np.where(in_vector, self.held.fallback_w, np.nan)
+        with_boards = self.based & (np.bincount(fleet.gpu_node[in_vector], minlength=len(fleet.nodes)) > 0)
+        holds = ~with_boards[nodes]
+        said = self._vectors.said(nodes[~holds], in_vector, limit_w, fallback_w)
+        keys = [self._next() for _ in nodes]
+        messages: list[Command] = []
+        for node, key, nonce, hold in zip(
+            nodes.tolist(), keys, ledger.roll.nonce[nodes].tolist(), holds.tolist(), strict=True
+        ):
+            head = (tree, region, fleet.nodes[node], key.epoch, key.seq, nonce, ttl_s)
+            messages.append(_hold(*head) if hold else _set_limits(*head, said[node]))
+        told = [key for key, hold in zip(keys, holds.tolist(), strict=True) if not hold]
+        ledger.outbox.all_sent(nodes[~holds], told, limit_w, fallback_w)
+        return messages
 
     def _exits(
         self, now_s: float, able: Bools, ledger: Ledger, counted_w: Floats, sums: Sums, leavings: Leavings
@@ -225,3 +227,22 @@ class Commands:
     def _next(self) -> Key:
         self.seq += 1
         return Key(self.epoch, self.seq)
+
+
+def _hold(tree: str, region: str, node: str, epoch: int, seq: int, nonce: int, ttl_s: float) -> Hold:
+    return Hold(tree=tree, region=region, node=node, epoch=epoch, seq=seq, nonce=nonce, ttl_s=ttl_s)
+
+
+def _set_limits(
+    tree: str,
+    region: str,
+    node: str,
+    epoch: int,
+    seq: int,
+    nonce: int,
+    ttl_s: float,
+    limits: tuple[GpuLimit, ...],
+) -> SetLimits:
+    return SetLimits(
+        tree=tree, region=region, node=node, epoch=epoch, seq=seq, nonce=nonce, ttl_s=ttl_s, limits=limits
+    )

@@ -4,16 +4,17 @@ Every time is this process's monotonic seconds; `minted_s` is when a message was
 its source's own clock. Nothing here reads a clock. After a change of rules or boards, `moved_to` the new fleet.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from easyrider.messages import Leaving, LimitAck, NodeState
 from easyrider.tree import Leases
-from easyrider_policy.core import leader
+from easyrider_policy.core import heard, leader
 from easyrider_policy.core.commands import Commands, Orders, Wanted
 from easyrider_policy.core.counting import Sums, add_up, blocked_above
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
+from easyrider_policy.core.heard import Acks, States
 from easyrider_policy.core.holds import nobody
 from easyrider_policy.core.leader import Lead
 from easyrider_policy.core.leaving import Leavings
@@ -47,6 +48,19 @@ class Control:
         self.lead = leader.acked(self.lead, ack.highest_epoch, minted_s)
         if self.ledger.acked(ack, minted_s):
             self.leavings.acked(ack, self.ledger)
+
+    def states_heard(self, states: States) -> None:
+        """States of several nodes that name no epoch above those seen, and wait for no leave."""
+        heard.states_heard(self.ledger, states)
+        self.leavings.present(states.nodes, states.minted_s)
+
+    def acks_heard(self, acks: Acks, highest_epochs: Sequence[int]) -> None:
+        """Answers of several nodes that name no epoch above those seen, and of which none was let go."""
+        for epoch, minted_s in zip(reversed(highest_epochs), acks.minted_s[::-1].tolist(), strict=True):
+            if epoch == self.lead.epoch:
+                self.lead = leader.acked(self.lead, epoch, minted_s)
+                break
+        heard.acks_heard(self.ledger, acks)
 
     def frame_heard(self, node: int, boot_id: str, enforced_w: Floats, read_ns: int, minted_s: float) -> None:
         """Enforced limits of the newest row of a frame, NaN where a cell is not valid."""

@@ -126,6 +126,19 @@ class Fleet:
         board_w = np.bincount(self.gpu_node, weights=gpu_w, minlength=len(self.nodes))
         return self.weights.worst(self.overhead_slope * board_w)
 
+    def nodes_in(self, other: "Fleet") -> Ints:
+        """(N,) where each of our nodes stands in another fleet, -1: nowhere."""
+        index = other.node_index
+        return np.array([index.get(name, -1) for name in self.nodes], dtype=np.int64)
+
+    def gpus_in(self, other: "Fleet") -> Ints:
+        """(G,) where each of our boards stands in another fleet, on the same node; -1: nowhere."""
+        index = other.gpu_index
+        rows = np.array([index.get(uuid, -1) for uuid in self.gpus], dtype=np.int64)
+        there = rows >= 0
+        there[there] = self.nodes_in(other)[self.gpu_node[there]] == other.gpu_node[rows[there]]
+        return np.where(there, rows, -1)
+
     def domain_nodes(self, domain: int) -> Ints:
         """Rows of every node below a domain."""
         return self.weights.nodes_below(domain)

@@ -108,6 +108,16 @@ class Leavings:
         if took or minted_s > granted.granted_s + WAIT_S:
             self.granted[node] = replace(granted, back=True)
 
+    def quiet(self, node: int) -> bool:
+        """Whether this node neither waits for leave nor has it."""
+        return node not in self.waiting and node not in self.granted
+
+    def present(self, nodes: Ints, minted_s: Floats) -> None:
+        """States of nodes that do not leave, neither wait for leave nor have it."""
+        answered_s = self._answered_s
+        for node, now_s in zip(nodes.tolist(), minted_s.tolist(), strict=True):
+            answered_s[node] = max(now_s, answered_s.get(node, -np.inf))
+
     def acked(self, ack: LimitAck, ledger: Ledger) -> None:
         """Boards let go are no longer ours; boards back under a newer vector of ours end their booking."""
         node = self.fleet.node_index.get(ack.node)

@@ -24,6 +24,8 @@ from easyrider_policy.core.outbox import Outbox
 from easyrider_policy.core.said import AckedBoards, ShownBoards, acked_boards, shown_boards
 from easyrider_policy.core.silence import HEARTBEAT_S, NOTHING, QUIET_S, TRUST_S, Key, Roll
 
+Stamps = int | NDArray[np.int64]
+Seconds = float | Floats
 OVERSHOOT_MOST = 1.03
 PER_BOARD = (
     *("acked_w", "requested_w", "fallback_w", "seen_w", "seen_ns", "said_w", "told", "stuck", "read_s"),
@@ -60,8 +62,10 @@ class Ledger:
         self.dark: Bools = np.zeros(nodes, dtype=np.bool_)  # by the operator's word, until heard again
         self.lead_epoch = -1
         self.taken_s = -np.inf
-        self._acked: dict[int, AckedBoards] = {}  # what each node said last: mostly it says the same again
-        self._shown: dict[int, ShownBoards] = {}
+        self.ack_boards: dict[
+            int, AckedBoards
+        ] = {}  # what each node said last: mostly it says the same again
+        self.shown_boards: dict[int, ShownBoards] = {}
 
     # What we do
 
@@ -104,10 +108,10 @@ class Ledger:
         self.acked_key[node], self.fence[node] = key, max(self.fence[node], ack.epoch)
         self.rebooted[node] = False
         self.acked_ns[node] = max(self.acked_ns[node], ack.mono_ns)
-        boards = self._acked.get(node)
+        boards = self.ack_boards.get(node)
         if boards is None or boards.said != ack.gpus:
-            boards = self._acked[node] = acked_boards(self.fleet, node, ack.gpus)
-        self._boards_acked(boards, ack.mono_ns, minted_s)
+            boards = self.ack_boards[node] = acked_boards(self.fleet, node, ack.gpus)
+        self.boards_acked(boards, ack.mono_ns, minted_s)
         if len(boards.unread):
             # Not read: what was sent up to here may be in force, and what was counted before may be too.
             lost = boards.unread
@@ -125,17 +129,10 @@ class Ledger:
         if state.mono_ns <= self.acked_ns[node]:
             return
         shown = self._proves(node, minted_s, stage=state.stage)
-        boards = self._shown.get(node)
+        boards = self.shown_boards.get(node)
         if boards is None or boards.said != state.gpus:
-            boards = self._shown[node] = shown_boards(self.fleet, node, state.gpus)
-        rows, read = boards.rows, boards.read
-        self.stuck[rows] |= ~boards.settable
-        self.baseline_w[rows] = boards.baseline_w
-        self.told[rows] &= boards.controlled
-        self.read_s[read] = np.maximum(self.read_s[read], minted_s)
-        self.said_w[read] = boards.most_w
-        self.seen_w[read] = np.maximum(self.seen_w[read], boards.most_w)
-        self.seen_ns[read] = np.maximum(self.seen_ns[read], state.mono_ns)
+            boards = self.shown_boards[node] = shown_boards(self.fleet, node, state.gpus)
+        self.boards_shown(boards, state.mono_ns, minted_s)
         if shown:
             for row, holds_w, fallback_w in boards.taken:
                 self._taken_as_shown(row, holds_w, fallback_w)
@@ -149,6 +146,9 @@ class Ledger:
         if not self._of_this_boot(node, boot_id):
             return
         boards = self.fleet.gpus_of(node)
+        if boards.start == boards.stop and minted_s < self.proof_s():
+            self.roll.heard(node, minted_s)  # it has no boards to show, and proves nothing yet
+            return
         rows, limit_w = np.arange(boards.start, boards.stop)[None, :], enforced_w[None, :]
         at = np.array([read_ns]), np.array([minted_s])
         self.looks_heard(Looks(np.array([node]), rows, limit_w, limit_w, *at))
@@ -205,8 +205,7 @@ class Ledger:
 
     def moved_to(self, fleet: Fleet) -> "Ledger":
         """Everything known, on another fleet: boards go by UUID on the same node, nodes by id."""
-        old_nodes = np.array([self.fleet.node_index.get(name, -1) for name in fleet.nodes], dtype=np.int64)
-        old_rows = np.array([self._row_on(fleet, row) for row in range(len(fleet.gpus))], dtype=np.int64)
+        old_nodes, old_rows = fleet.nodes_in(self.fleet), fleet.gpus_in(self.fleet)
         moved = Ledger(fleet, self.leases)
         moved.roll, moved.outbox = self.roll.moved_to(fleet, old_nodes), self.outbox.moved_to(fleet, old_rows)
         for column in PER_BOARD:
@@ -217,13 +216,6 @@ class Ledger:
         moved.stuck |= ~fleet.settable
         moved.lead_epoch, moved.taken_s = self.lead_epoch, self.taken_s
         return moved
-
-    def _row_on(self, fleet: Fleet, row: int) -> int:
-        before = self.fleet.gpu_index.get(fleet.gpus[row], -1)
-        same = (
-            before >= 0 and self.fleet.nodes[self.fleet.gpu_node[before]] == fleet.nodes[fleet.gpu_node[row]]
-        )
-        return before if same else -1
 
     def _unknown(self) -> Bools:
         return (self.fence < self.lead_epoch) & ~self.proven & ~self.dark
@@ -261,7 +253,19 @@ class Ledger:
         self.acked_ns[node], self.fence[node], self.proven[node] = -1, -1, False
         self.rebooted[node] = bool(self.roll.earlier_boots[node])
 
-    def _boards_acked(self, boards: AckedBoards, ack_ns: int, minted_s: float) -> None:
+    def boards_shown(self, boards: ShownBoards, state_ns: Stamps, minted_s: Seconds) -> None:
+        """What a state newer than the ack shows; of several nodes at once with a stamp for each board."""
+        rows, read = boards.rows, boards.read
+        self.stuck[rows] |= ~boards.settable
+        self.baseline_w[rows] = boards.baseline_w
+        self.told[rows] &= boards.controlled
+        self.read_s[read] = np.maximum(self.read_s[read], minted_s)
+        self.said_w[read] = boards.most_w
+        self.seen_w[read] = np.maximum(self.seen_w[read], boards.most_w)
+        self.seen_ns[read] = np.maximum(self.seen_ns[read], state_ns)
+
+    def boards_acked(self, boards: AckedBoards, ack_ns: Stamps, minted_s: Seconds) -> None:
+        """What an ack says was read back; of several nodes at once with a stamp for each board."""
         rows = boards.rows
         self.acked_w[rows] = boards.holds_w
         self.requested_w[rows] = boards.requested_w

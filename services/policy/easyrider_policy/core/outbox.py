@@ -1,5 +1,6 @@
 """Vectors sent and not answered yet, per node, and the highest that any of them could still bring about."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +29,6 @@ class Vector:
         """The most of each board that it could bring about."""
         return np.maximum(self.limit_w, self.fallback_w)
 
-    def same_as(self, limit_w: Floats, fallback_w: Floats) -> bool:
-        """Whether it asks the same."""
-        return np.array_equal(self.limit_w, limit_w) and np.array_equal(self.fallback_w, fallback_w)
-
 
 class Outbox:
     """What is in flight to each node, oldest first."""
@@ -41,22 +38,47 @@ class Outbox:
         self.vectors: list[list[Vector]] = [[] for _ in fleet.nodes]
         self.highest_w: Floats = np.zeros(len(fleet.gpus))  # (G,) limits and fallbacks in flight
         self.in_flight: Bools = np.zeros(len(fleet.nodes), dtype=np.bool_)
+        self._newest_w = np.zeros(
+            (2, len(fleet.gpus))
+        )  # limits and fallbacks of each node's newest vector in flight
 
     def sent(self, node: int, key: Key, limit_w: Floats, fallback_w: Floats) -> None:
         """A vector leaves for a node; NaN where it says nil."""
-        limit_w, fallback_w = np.fmax(limit_w, 0.0), np.fmax(fallback_w, 0.0)
-        waiting, copies = self.vectors[node], 1
-        if waiting and waiting[-1].same_as(limit_w, fallback_w):
-            copies += waiting.pop().copies
-        waiting.append(Vector(key, limit_w, fallback_w, copies))
-        boards = self.fleet.gpus_of(node)
-        most_w = np.maximum(limit_w, fallback_w)
-        self.highest_w[boards] = np.maximum(self.highest_w[boards], most_w)
-        self.in_flight[node] = True
+        every_w = np.zeros((2, len(self.fleet.gpus)))
+        every_w[:, self.fleet.gpus_of(node)] = limit_w, fallback_w
+        self.all_sent(np.array([node]), [key], *every_w)
+
+    def all_sent(
+        self, nodes: NDArray[np.int64], keys: Sequence[Key], limit_w: Floats, fallback_w: Floats
+    ) -> None:
+        """The same of several nodes, each once; watts of every board (G,), those of other nodes aside."""
+        fleet, watts = self.fleet, np.fmax([limit_w, fallback_w], 0.0)
+        told = np.zeros(len(fleet.nodes), dtype=np.bool_)
+        told[nodes] = True
+        boards = told[fleet.gpu_node]
+        other = (
+            np.bincount(fleet.gpu_node[(watts != self._newest_w).any(axis=0)], minlength=len(fleet.nodes)) > 0
+        )
+        again = self.in_flight & ~other
+        for node, key, same in zip(nodes.tolist(), keys, again[nodes].tolist(), strict=True):
+            if same:
+                last = self.vectors[node][-1]
+                self.vectors[node][-1] = Vector(key, last.limit_w, last.fallback_w, last.copies + 1)
+            else:
+                mine = watts[:, fleet.gpus_of(node)].copy()
+                self.vectors[node].append(Vector(key, mine[0], mine[1]))
+        self._newest_w = np.where(boards, watts, self._newest_w)
+        self.highest_w = np.where(boards, np.maximum(self.highest_w, watts.max(axis=0)), self.highest_w)
+        self.in_flight[nodes] = True
 
     def answered(self, node: int, key: Key) -> Floats:
         """Drop everything sent up to `key`; the highest limit or fallback of each board that was among it."""
-        done = [vector for vector in self.vectors[node] if vector.key <= key]
+        waiting = self.vectors[node]
+        if len(waiting) == 1 and waiting[0].key <= key:  # as nearly always
+            self.vectors[node] = []
+            self.highest_w[self.fleet.gpus_of(node)], self.in_flight[node] = 0.0, False
+            return waiting[0].most_w
+        done = [vector for vector in waiting if vector.key <= key]
         self._keep(node, [vector for vector in self.vectors[node] if vector.key > key])
         return self._highest(node, done)
 
@@ -90,6 +112,8 @@ class Outbox:
         self.vectors[node] = vectors
         self.highest_w[self.fleet.gpus_of(node)] = self._highest(node, vectors)
         self.in_flight[node] = bool(vectors)
+        if vectors:
+            self._newest_w[:, self.fleet.gpus_of(node)] = vectors[-1].limit_w, vectors[-1].fallback_w
 
     def _highest(self, node: int, vectors: list[Vector]) -> Floats:
         boards = self.fleet.gpus_of(node)

@@ -104,6 +104,40 @@ def shown_boards(fleet: Fleet, node: int, said: tuple[GpuState, ...]) -> ShownBo
     )
 
 
+def all_acked(every: Sequence[AckedBoards]) -> AckedBoards:
+    """Boards of several nodes, all of them read back, as one."""
+    return AckedBoards(
+        said=(),
+        rows=np.concatenate([_as_rows(one.rows) for one in every]),
+        holds_w=np.concatenate([one.holds_w for one in every]),
+        requested_w=np.concatenate([one.requested_w for one in every]),
+        fallback_w=np.concatenate([one.fallback_w for one in every]),
+        most_w=np.concatenate([one.most_w for one in every]),
+        armed=np.concatenate([one.armed for one in every]),
+        refuses=np.concatenate([one.refuses for one in every]),
+        unread=np.zeros(0, dtype=np.int64),
+    )
+
+
+def all_shown(every: Sequence[ShownBoards]) -> ShownBoards:
+    """Boards of several nodes, whose limits were all read, as one."""
+    rows = np.concatenate([_as_rows(one.rows) for one in every])
+    return ShownBoards(
+        said=(),
+        rows=rows,
+        settable=np.concatenate([one.settable for one in every]),
+        controlled=np.concatenate([one.controlled for one in every]),
+        baseline_w=np.concatenate([one.baseline_w for one in every]),
+        read=rows,
+        most_w=np.concatenate([one.most_w for one in every]),
+        taken=(),
+    )
+
+
+def _as_rows(rows: Rows) -> NDArray[np.int64]:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
 def _columns(rows: Sequence[Sequence[float]], count: int) -> list[Floats]:
     return list(np.array(rows, dtype=np.float64).reshape(-1, count).T.copy())
 

@@ -67,6 +67,12 @@ class Roll:
         if minted_s >= self.nonce_s[node]:
             self.nonce[node], self.nonce_s[node] = nonce, minted_s
 
+    def nonces_heard(self, nodes: NDArray[np.int64], nonces: NDArray[np.int64], minted_s: Floats) -> None:
+        """The same of several nodes, each once."""
+        newer = minted_s >= self.nonce_s[nodes]
+        fresh = nodes[newer]
+        self.nonce[fresh], self.nonce_s[fresh] = nonces[newer], minted_s[newer]
+
     def moved_to(self, fleet: Fleet, old_nodes: NDArray[np.int64]) -> "Roll":
         """The same on another fleet; `old_nodes` (N,) says where each of its nodes stood, -1: nowhere."""
         moved = Roll(fleet)

@@ -50,6 +50,11 @@ class Tidings:
         self._places: dict[str, Place] = {}
         self._holds: dict[str, HoldRule] = {}
 
+    @property
+    def above(self) -> tuple[str, ...]:
+        """Domains that were told to draw above their target, and not yet that they do no longer."""
+        return self._above.names
+
     def draws(self, draws: Mapping[str, Draw], alarmed: Iterable[str], now_s: float) -> Iterator[Tiding]:
         """Domains that drew above their target, and that do no longer."""
         above = [name for name in alarmed if draws[name].observed_w > draws[name].target_w]
