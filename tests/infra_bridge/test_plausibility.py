@@ -217,3 +217,15 @@ def test_every_fault_of_a_register_map_is_named():
 
     for word in ("port", "device_id", "period_s", "twice", "address 65535", "scale 0", "m stands twice"):
         assert any(word in fault for fault in faults), word
+
+
+def test_amps_of_phases_are_told_apart_and_not_at_all_where_one_is_not_to_be_believed():
+    phases = tuple(register(f"phase_{k}_a", k, "uint16", scale=0.1) for k in (1, 2, 3))
+    meter = desk(phases, rating_a=32.0)
+
+    whole = meter.poll({1: 140, 2: 80, 3: 60}, 0, 0).reading
+    torn = meter.poll({1: 65535, 2: 80, 3: 60}, 0, S).reading
+
+    assert whole.phases_a == pytest.approx((14.0, 8.0, 6.0))
+    assert torn.phases_a == ()
+    assert "phase_1_a 6553.5 is outside" in torn.suspect

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from easyrider.messages import MeterReading
-from easyrider_infra_bridge.core.meter_spec import MeterSpec
+from easyrider_infra_bridge.core.meter_spec import PHASES, MeterSpec
 from easyrider_infra_bridge.core.plausibility import Judged, judge
 from easyrider_infra_bridge.core.registers import value_of
 
 FROZEN_NS = 300_000_000_000
 """Bit-identical analogue words for so long mean that a gateway repeats what it knew last."""
-_ANALOGUE = {"power_w", "current_a", "voltage_v", "frequency_hz", "load_pct", "temperature_c"}
+_ANALOGUE = {"power_w", "current_a", *PHASES, "voltage_v", "frequency_hz", "load_pct", "temperature_c"}
 
 
 class FacilityEvent(NamedTuple):
@@ -116,8 +116,14 @@ class MeterDesk:
             modules_total=_whole(values.get("modules_total")),
             modules_ok=_whole(values.get("modules_ok")),
             on_battery=None if on_battery is None else on_battery != 0,
+            phases_a=self._phases_a(values),
             suspect="; ".join(self.doubts)[:1000],
         )
+
+    def _phases_a(self, values: Mapping[str, float]) -> tuple[float, ...]:
+        """Amps of the phases that the map has; none where one of them is not to be believed: it may be the fullest."""
+        mapped = [q for q in PHASES if any(register.quantity == q for register in self.spec.registers)]
+        return tuple(values[q] for q in mapped) if all(q in values for q in mapped) else ()
 
     def _changes(self, values: Mapping[str, float]) -> list[FacilityEvent]:
         """State changes. The first poll tells only what is amiss; an unknown state changes nothing."""

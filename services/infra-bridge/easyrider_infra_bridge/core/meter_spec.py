@@ -6,6 +6,9 @@ from typing import Literal
 Quantity = Literal[
     "power_w",
     "current_a",
+    "phase_1_a",
+    "phase_2_a",
+    "phase_3_a",
     "voltage_v",
     "frequency_hz",
     "load_pct",
@@ -15,6 +18,7 @@ Quantity = Literal[
     "on_battery",
     "battery_pct",
 ]
+PHASES: tuple[Quantity, ...] = ("phase_1_a", "phase_2_a", "phase_3_a")
 _WORDS = {"float32": 2, "uint32": 2, "uint16": 1, "int16": 1}
 _FASTEST_UPS_S = 1.0
 """A UPS is asked at least so often: its state has to be known within 2 s."""
