@@ -38,14 +38,15 @@ def test_every_write_of_the_hardware_has_a_line_with_its_lease(node):
     assert all(line["verified"] for line in node.lines("read_backs.jsonl"))
 
 
-def test_an_unarmed_guardian_writes_nothing(node):
+def test_an_unarmed_guardian_writes_nothing(node, wait_until):
     node.start()
     node.ready()
 
     ack = node.say(node.limits(None, None, None, None))
     hold = node.say(node.grant(Hold))
-    node.boards.gpus["requested_mw"][0] = node.boards.gpus["enforced_mw"][0] = 650_000
-    time.sleep(2.5)  # longer than two looks: there would have been time to write
+    for watts in (650.0, 640.0):  # it looks twice, and would have had time to write
+        node.boards.gpus["requested_mw"][0] = node.boards.gpus["enforced_mw"][0] = watts * 1e3
+        wait_until(lambda watts=watts: node.state().gpus[0].enforced_w == watts, 5)
 
     assert ack.accepted
     assert hold.accepted
