@@ -9,7 +9,7 @@ from easyrider_infra_bridge.core.registers import in_four_orders
 _RANGES: dict[str, tuple[float, float]] = {
     "power_w": (0.0, 1e8),
     "current_a": (0.0, 1e5),
-    **{phase: (0.0, 1e5) for phase in PHASES},
+    **dict.fromkeys(PHASES, (0.0, 1e5)),
     "voltage_v": (0.0, 1e5),
     "frequency_hz": (0.0, 70.0),
     "load_pct": (0.0, 300.0),
@@ -51,8 +51,9 @@ def judge(spec: MeterSpec, values: Mapping[str, float | None], words: Mapping[in
 
 def _range_doubt(spec: MeterSpec, quantity: str, value: float, words: Mapping[int, int]) -> str | None:
     low, high = _RANGES[quantity]
-    amperes = dict.fromkeys(("current_a", *PHASES), spec.rating_a)
-    rating = {"power_w": spec.rating_w, **amperes}.get(quantity)
+    rating = {"power_w": spec.rating_w, "current_a": spec.rating_a}.get(quantity)
+    if quantity in PHASES:
+        rating = spec.rating_a
     if rating is not None:
         high = _OVER_RATING * rating
     if quantity == "frequency_hz" and 0.0 < value < _LOWEST_LIVE_HZ:
