@@ -2,6 +2,7 @@
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from live_api import LiveApi, Process, first_token, until
@@ -40,17 +41,23 @@ def test_an_owner_learns_why_and_an_operator_what_other_rules_would_cost(tmp_pat
             api = LiveApi(process, address, admin, tmp_path)
 
             told: list[str] = []
+            found: list[dict[str, Any]] = []
 
             def capped() -> bool:
                 answer = api.ask("GET", "/jobs/steady")
                 told[:] = [answer.text[:600]]
-                return answer.status_code == 200 and answer.json()["owner"]["capped"] is True
+                if answer.status_code != 200:
+                    return False
+                found.append(answer.json()["owner"])
+                # a limit that a job just touches takes less than is told in four places
+                return found[-1]["slowdown"] not in (None, 0.0)
 
             try:
                 until(capped, 60, "the job to be capped")
             except AssertionError as late:
                 raise AssertionError(f"{late}; the last answer: {told}") from late
-            owner = api.ask("GET", "/jobs/steady").json()["owner"]
+            owner = found[-1]
+            assert owner["capped"] is True
             assert owner["capped_by_w"] > 0
             assert 0 < owner["slowdown"] < 1
             assert any(word in owner["sentence"] for word in ("ups ", "pdu ", "small steps"))
