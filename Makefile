@@ -10,6 +10,9 @@ TEST := $(VENV)/.test-ready
 # what a site and the image hold: no plots, no Parquet, no servers
 SERVICES := telemetry actuator forecaster policy policy-api infra-bridge recorder twin cli
 
+# test files that run at a time; 1 runs them one after another
+WORKERS ?= 3
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo run up down test lint type bench docs lock clean
 
@@ -30,8 +33,8 @@ up: $(RUN) ## the same in containers: every service, two simulated nodes (needs 
 down: ## end those containers, and remove what they kept; keys and settings in site/ stay
 	@deploy/compose/stack.sh down
 
-test: $(TEST) ## every test that can run here
-	$(BIN)/python -m pytest
+test: $(TEST) ## every test that can run here, WORKERS files at a time (most of them wait for clocks)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 lint: $(TEST) ## style and import contracts
 	$(BIN)/ruff check .
