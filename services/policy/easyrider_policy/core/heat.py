@@ -33,6 +33,9 @@ class Told(NamedTuple):
     excursion_j: float | None
 
 
+_UNKNOWN: Final = Told(None, None, None, None)
+
+
 class Allowance(NamedTuple):
     """(D,) what a device may still take at its present load, until half of its curve is spent. NaN: no curve.
 
@@ -92,10 +95,14 @@ class Heat:
 
     def told(self, load_w: Floats, target_w: Floats) -> list[Told]:
         """Every device, as of the last step of time; loads and targets (D,) in wall watts."""
+        found = [_UNKNOWN] * len(self.spent)
+        rows = np.flatnonzero(self.curves.known)
         left = self.allowance(load_w, target_w)
         columns = (self.spent, self.time_to_trip_s, left.seconds, left.joules)
-        rows = zip(*(np.round(column, 3).tolist() for column in columns), strict=True)
-        return [Told(*(value if math.isfinite(value) else None for value in row)) for row in rows]
+        told = zip(*(np.round(column[rows], 3).tolist() for column in columns), strict=True)
+        for row, values in zip(rows.tolist(), told, strict=True):
+            found[row] = Told(*(value if math.isfinite(value) else None for value in values))
+        return found
 
     def carried(self, fleet: Fleet) -> "Heat":
         """The same devices on another fleet; one that was not there before is taken as half spent."""

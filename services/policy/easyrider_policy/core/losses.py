@@ -43,6 +43,7 @@ class Losses:
         self.batteries = [Battery(one.loss.runtime_s) for one in self.planned]
         self.hard_w: Floats = np.full(len(fleet.domains), np.inf)
         self.target_w: Floats = np.full(len(fleet.domains), np.inf)
+        self._names: dict[int, tuple[str, ...]] = {}
         self._sum_up()
 
     def heard(self, reading: MeterReading, now_s: float) -> None:
@@ -72,14 +73,12 @@ class Losses:
 
     def names(self, domain: int) -> tuple[str, ...]:
         """Losses in force in a domain."""
-        return tuple(
-            one.loss.name
-            for one, stands in zip(self.planned, self.standing, strict=True)
-            if stands and one.domain == domain
-        )
+        return self._names.get(domain, ())
 
     def battery_left_s(self, domain: int) -> float | None:
         """How long the battery lasts at the target of its contingency; None: on mains, or not known."""
+        if domain not in self._names:
+            return None
         left = [
             battery.left_s
             for one, stands, battery in zip(self.planned, self.standing, self.batteries, strict=True)
@@ -115,9 +114,11 @@ class Losses:
     def _sum_up(self) -> None:
         self.hard_w = np.full(len(self.fleet.domains), np.inf)
         self.target_w = np.full(len(self.fleet.domains), np.inf)
+        self._names = {}
         for one, stands, battery in zip(self.planned, self.standing, self.batteries, strict=True):
             if not stands:
                 continue
+            self._names[one.domain] = (*self._names.get(one.domain, ()), one.loss.name)
             record = self.fleet.domain_records[one.domain]
             share = record.aim_w / record.hard_w if record.hard_w > 0 else 1.0
             aim_w = share * one.loss.hard_limit_w if one.loss.target_w is None else one.loss.target_w
