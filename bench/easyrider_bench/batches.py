@@ -36,13 +36,16 @@ def finish(entries: Sequence[Entry], keys: Sequence[Key], cells: Cells, say: Say
     """Every run of every controller, from the cells where it is there. Raises what a controller raises."""
     found: list[Done] = []
     missing: list[tuple[Entry, list[Key]]] = []
+    whole = 0
     for entry in entries:
-        known = {key: cells.load(entry, key) for key in keys}
+        mine = [key for key in keys if entry.seeds is None or key.seed <= entry.seeds]
+        whole += len(mine)
+        known = {key: cells.load(entry, key) for key in mine}
         found += [done for done in known.values() if done is not None]
         missing += [
             (entry, batch) for batch in _batches([key for key, done in known.items() if done is None])
         ]
-    whole, pace = len(entries) * len(keys), _Pace(missing)
+    pace = _Pace(missing)
     say(Progress(len(found), whole, None))
     by_name = {entry.name: entry for entry in entries}
     for batch in _run(missing):

@@ -20,6 +20,7 @@ class Timelines:
         self._gpus = cases[0].site.gpus
         self.jobs: list[HallJob] = [job for case in cases for job in case.jobs]
         self.run_of: Ints = np.repeat(np.arange(len(cases)), [len(case.jobs) for case in cases])
+        self._of_run = [np.flatnonzero(self.run_of == run).tolist() for run in range(len(cases))]
         tapes = [job.tape for job in self.jobs]
         self._wait_w = wait_w
         self._idle_w = np.repeat([case.site.idle_w for case in cases], self._gpus)
@@ -107,7 +108,7 @@ class Timelines:
     def running(self, run: int) -> list[tuple[HallJob, Floats]]:
         """Jobs on their boards now, each with the highest natural draw of its boards."""
         found = []
-        for k in np.flatnonzero(self.present & (self.run_of == run)).tolist():
+        for k in (k for k in self._of_run[run] if self.present[k]):
             if k not in self._high_w:
                 tape = self.jobs[k].tape
                 self._high_w[k] = tape.draw_w[tape.present].max(axis=0).astype(np.float64)
@@ -118,14 +119,17 @@ class Timelines:
         """(natural W, occupied), each (S, boards): the run's jobs after so much more work, starts and ends in it."""
         natural_w = np.tile(self._idle_w[run * boards : (run + 1) * boards], (len(ahead_s), 1))
         occupied = np.zeros(natural_w.shape, dtype=np.bool_)
-        for k in np.flatnonzero((self.run_of == run) & ~self.killed).tolist():
-            job = self.jobs[k]
-            if self._begin_s[k] > t_s + ahead_s[-1] or self._end_s[k] <= t_s:
+        for k in self._of_run[run]:
+            job, begin_s, end_s = self.jobs[k], float(self._begin_s[k]), float(self._end_s[k])
+            if self.killed[k] or begin_s > t_s + ahead_s[-1] or end_s <= t_s:
                 continue
-            work_s = ahead_s - max(float(self._begin_s[k]) - t_s, 0.0)
-            inside = (work_s > -1e-9) & (t_s + ahead_s < self._end_s[k] - 1e-9)
+            work_s = ahead_s if begin_s <= t_s else ahead_s - (begin_s - t_s)
             rows = _rows(job.tape, float(self._at_s[k]) + np.maximum(work_s, 0.0))
-            inside &= (rows >= 0) & job.tape.present[rows]
+            inside = (work_s > -1e-9) & (t_s + ahead_s < end_s - 1e-9) & (rows >= 0) & job.tape.present[rows]
+            if inside.all():
+                natural_w[:, job.boards] = job.tape.draw_w[rows]
+                occupied[:, job.boards] = True
+                continue
             steps = np.flatnonzero(inside)
             natural_w[np.ix_(steps, job.boards)] = job.tape.draw_w[rows[steps]]
             occupied[np.ix_(steps, job.boards)] = True

@@ -22,9 +22,15 @@ def truth(
     for job, high_w in timelines.running(run):
         peak_w[job.boards] = high_w
         memory[job.boards] = job.memory_bound
-    limits = [supply.state_at(run, t_s + float(ahead_s)) for ahead_s in AHEAD_S]
-    count = len(site.domains)
-    stranger_w = np.array([[_at(case, place, t_s + float(s)) for place in range(count)] for s in AHEAD_S])
+    count, steps = len(site.domains), len(AHEAD_S)
+    if case.losses:
+        limits = [supply.state_at(run, t_s + float(ahead_s)) for ahead_s in AHEAD_S]
+        hard_w, target_w = (np.array([each[k][:count] for each in limits]) for k in (0, 1))
+    else:
+        hard_w, target_w = (np.tile(each[:count], (steps, 1)) for each in supply.state_at(run, t_s))
+    stranger_w = np.zeros((steps, count))
+    for stranger in case.strangers:
+        stranger_w[:, stranger.domain] += [stranger.at(t_s + float(ahead_s)) for ahead_s in AHEAD_S]
     return Truth(
         ahead_s=AHEAD_S,
         natural_w=natural_w,
@@ -36,15 +42,11 @@ def truth(
         unmanaged_w=stranger_w,
         wall_w=supply.wall_w[run, :count].copy(),
         enforced_w=enforced_w.copy(),
-        hard_w=np.array([hard[:count] for hard, _ in limits]),
-        target_w=np.array([target[:count] for _, target in limits]),
+        hard_w=hard_w,
+        target_w=target_w,
     )
 
 
 def true_speed(ratio: Floats, memory_bound: Bools) -> Floats:
     """Speed at each share of natural draw, by the curves that the hall lives by."""
     return np.where(memory_bound, speed.memory_bound(ratio), speed.compute_bound(ratio))
-
-
-def _at(case: Case, place: int, t_s: float) -> float:
-    return sum(s.at(t_s) for s in case.strangers if s.domain == place)

@@ -84,12 +84,10 @@ class Site:
     domains: tuple[SiteDomain, ...]
     node_ids: tuple[str, ...]
     node_of: Ints  # (G,) place of each board's node
-    domain_of: Ints  # (N,) place of the domain a node hangs below; of its A side where it has two feeds
+    domain_of: Ints  # (N,) place of the PDU a node hangs below
     carries: Floats  # (D, N) share of a node's wall watts that passes each domain in normal operation
     contains: Floats  # (D, D) share of what is drawn at the column's domain itself that passes the row's
-    feeds: (
-        tuple[int, int] | None
-    )  # places of the A and B side above the root; that one alone carries all is planned for
+    feeds: tuple[int, int] | None  # A and B side above the root; that one alone carries all is planned for
     min_w: Floats  # (G,) lowest limit the device takes
     max_w: Floats  # (G,) highest, which is its rating and the limit in force at the beginning
     idle_w: float  # of a board without a job
@@ -219,4 +217,5 @@ class Entry:
     woken: bool = False  # an event also makes a look, at the next 0.1 s
     truth: bool = False  # `make` gives a `Clairvoyant`
     exact: bool = False  # runs in a hall whose cards do not overshoot and whose meters are instant
+    seeds: int | None = None  # runs it for the first so many seeds alone
     sources: tuple[str, ...] = ()  # module names whose text decides whether a finished cell is still good

@@ -17,6 +17,8 @@ PRODUCT = (
 )  # fmt: skip
 LOOK_S = 0.1
 """The product looks at what it heard ten times a second; it plans once a second, and when something happened."""
+SHOWN_SEEDS = 1
+"""Of the two that only show what learning costs: nothing is judged by them, and each takes as long as the product."""
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(name="none", make=None),
@@ -41,7 +43,16 @@ ENTRIES: tuple[Entry, ...] = (
         period_s=LOOK_S,
         woken=True,
         truth=True,
+        seeds=SHOWN_SEEDS,
         sources=(f"{HERE}.known_curves", f"{HERE}.foresight", *PRODUCT),
     ),
-    Entry(name="easyrider-exact", make=EasyRider, period_s=LOOK_S, woken=True, exact=True, sources=PRODUCT),
+    Entry(
+        name="easyrider-exact",
+        make=EasyRider,
+        period_s=LOOK_S,
+        woken=True,
+        exact=True,
+        seeds=SHOWN_SEEDS,
+        sources=PRODUCT,
+    ),
 )
