@@ -14,10 +14,10 @@ SERVICES := telemetry actuator forecaster policy policy-api infra-bridge recorde
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo run up down test lint type bench docs lock clean
+.PHONY: help install demo run up down test lint type bench bench-controllers docs lock clean
 
 help: ## show this
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 install: $(RUN) ## build .venv with everything that runs
 
@@ -51,6 +51,10 @@ bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/day.py
 	$(BIN)/python bench/agent.py
 	$(BIN)/python bench/fleet.py
+
+bench-controllers: $(RUN) ## controllers side by side in a simulated hall; QUICK=1, TRACES=DIR, SEEDS=3
+	$(BIN)/easyrider bench controllers --out bench/out $(if $(filter-out 0,$(QUICK)),--quick) \
+	  $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds $(SEEDS))
 
 docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json, docs/openapi.json
 	$(BIN)/python -m easyrider.catalogue
