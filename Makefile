@@ -17,7 +17,7 @@ WORKERS ?= 3
 .PHONY: help install demo run up down test lint type bench bench-controllers docs lock clean
 
 help: ## show this
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 install: $(RUN) ## build .venv with everything that runs
 
