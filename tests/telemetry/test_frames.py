@@ -81,6 +81,7 @@ def test_a_node_of_any_number_of_boards_makes_a_frame(gpus):
 def test_the_bytes_of_every_frame_are_those_of_its_record():
     long_way, short_way = builder("a", "b"), builder("a", "b")
     short_way.seq = long_way.seq = 250
+    host = HostLoad()
     for k in range(400):
         if k == 150:
             short_way.seq = long_way.seq = 65_530  # where the number takes more bytes
@@ -92,7 +93,7 @@ def test_the_bytes_of_every_frame_are_those_of_its_record():
                 frames.set_gpus(["a", "b", "c"])
         row = [tuple(cell + k * (place % 2 == 0) for place, cell in enumerate(CELLS))] * (2 + (k >= 350))
         slow = [SlowCells(-5, 99, 1980, 2619, 4, 81920, 300.0, 650.0, 0)] * len(row) if k % 10 == 0 else None
-        host = HostLoad(cpu_pct=k // 10)
+        host = HostLoad(cpu_pct=k // 10) if k % 10 == 0 else host
         for frames in (long_way, short_way):
             for _ in range(2 if k % 37 == 0 else 1):
                 frames.add(10 * S + k * S // 10, row)
@@ -109,11 +110,11 @@ def test_a_form_fills_most_frames_and_only_those_that_it_can():
     build = frames.build
     frames.build = lambda *told: built.append(frames.seq + 1) or build(*told)
     slow = [SlowCells(-5, 99, 1980, 2619, 4, 81920, 300.0, 650.0, 0)] * 2
+    host = HostLoad()
     for k in range(100):
         frames.add(10 * S + k * S // 10, [CELLS, CELLS])
-        frames.encode(
-            10**18 + k, slow if k % 10 == 0 else None, 1 if k > 44 else 0, HostLoad(cpu_pct=k // 10)
-        )
+        host = HostLoad(cpu_pct=k // 10) if k % 10 == 0 else host
+        frames.encode(10**18 + k, slow if k % 10 == 0 else None, 1 if k > 44 else 0, host)
 
     # those with slow columns; and from a reading refused on until slow columns are due again
     assert sorted(built) == sorted([*range(300, 400, 10), *range(345, 350)])

@@ -138,21 +138,19 @@ class RowDesk:
                 self._pending.update(row.fast)
             else:
                 self._put_off()
-                self._on_tick(row.fast)
+                self._on_tick(row.fast, row.read_ns)
 
     def close(self) -> None:
         """Frames go nowhere from here on."""
         with self._one_at_a_time:
             self._way.close()
 
-    def _on_tick(self, looks: dict[int, FastReading]) -> None:
-        now_ns = time.monotonic_ns()
-        read_ns = next(reversed(looks.values())).mono_ns if looks else now_ns
+    def _on_tick(self, looks: dict[int, FastReading], read_ns: int) -> None:
         if self._pending:
             looks, self._pending = self._pending | looks, {}
         cells = [desk.look(looks.get(slot), read_ns) for slot, desk in enumerate(self._roster.desks)]
-        if all(cell[1] and cell[3] for cell in cells):
-            self._notice_failure(now_ns)
+        if not cells or (cells[0][1] and cells[0][3] and all(cell[1] and cell[3] for cell in cells)):
+            self._notice_failure(read_ns)
         else:
             self._valid_ns, self._failing_ns = read_ns, None
         self._builder.add(read_ns, cells)

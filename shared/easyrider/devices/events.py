@@ -3,12 +3,13 @@
 import contextlib
 import ctypes
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import pynvml
 
 from easyrider.devices.library import Board
-from easyrider.devices.nvml_errors import DeviceError, nvml_errors
+from easyrider.devices.nvml_errors import DeviceError, named, nvml_errors
 
 
 class Xid(NamedTuple):
@@ -24,7 +25,11 @@ class XidEvents:
     def __init__(self, boards: Iterable[Board]) -> None:
         self._uuids: dict[int | None, str] = {}
         with nvml_errors("driver"):
+            wait = pynvml._nvmlGetFunctionPointer("nvmlEventSetWait_v2")
             self._set = pynvml.nvmlEventSetCreate()
+        self._event = pynvml.c_nvmlEventData_t()
+        # the binding answers "nothing" by an exception, each second
+        self._ask = partial(wait, self._set, ctypes.byref(self._event), 0)
         for board in boards:
             with contextlib.suppress(DeviceError):  # a board without events is read all the same
                 with nvml_errors(board.uuid):
@@ -40,15 +45,13 @@ class XidEvents:
         """
         found: list[Xid] = []
         while len(found) < 64:
-            try:
-                with nvml_errors("driver"):
-                    event = pynvml.nvmlEventSetWait_v2(self._set, 0)
-            except DeviceError as fault:
-                if fault.code == pynvml.NVML_ERROR_TIMEOUT:
-                    return found
-                raise
-            uuid = self._uuids.get(_address(event.device), "unknown")
-            found.append(Xid(uuid, int(event.eventData)))
+            code = self._ask()
+            if code == pynvml.NVML_ERROR_TIMEOUT:
+                break
+            if code:
+                raise named("driver", code)
+            uuid = self._uuids.get(_address(self._event.device), "unknown")
+            found.append(Xid(uuid, int(self._event.eventData)))
         return found
 
     def close(self) -> None:

@@ -39,12 +39,13 @@ class Reader(Protocol):
 
 @dataclass(slots=True)
 class Row:
-    """Looks of one tick, by slot. `alone`: one board outside the common lane."""
+    """Looks of one tick, by slot, the last at `read_ns`. `alone`: one board outside the common lane."""
 
     tick_ns: int
     fast: dict[int, FastReading]
     slow: dict[int, SlowReading]
     alone: bool = False
+    read_ns: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -208,6 +209,7 @@ class Sampler:
                 elif self._slow_calls:
                     self._slow_calls.pop(slot, None)
             began_ns = ended_ns
+        row.read_ns = began_ns
         self._hand(row)
 
     def _note_overrun(self, lane: _Lane, slot: int) -> None:

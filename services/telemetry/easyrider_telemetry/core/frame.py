@@ -37,7 +37,8 @@ class FrameBuilder:
     window_s: float = 0.025
     refresh_s: float = 0.1
     _form: FrameForm | None = None
-    _form_says: tuple[int, HostLoad] | None = None
+    _form_host: HostLoad | None = None
+    _form_rejected: int = 0
     _gpus: str = ""
     _gpus_hash: bytes = hashlib.sha256(b"").digest()[:8]
     _said_ns: int | None = None
@@ -70,7 +71,13 @@ class FrameBuilder:
     def encode(self, t_ns: int, slow: Sequence[SlowCells] | None, rejected: int, host: HostLoad) -> bytes:
         """The bytes of the frame that `build` gives. Raises a `MalformedMessage` for one that may not travel."""
         form, rows = self._form, self._rows
-        if form is not None and slow is None and len(rows) == 1 and self._form_says == (rejected, host):
+        if (
+            form is not None
+            and slow is None
+            and len(rows) == 1
+            and host is self._form_host
+            and rejected == self._form_rejected
+        ):
             mono_ns, cells = rows[0]
             said_ns, seq = self._said_ns, self.seq + 1
             if said_ns is not None and mono_ns - said_ns < _SAY_GPUS_EVERY_NS and form.takes(seq):
@@ -81,7 +88,7 @@ class FrameBuilder:
         if slow and frame.seq >= FIRST_SEQ:
             if form is None or not form.fits(frame):
                 self._form = FrameForm(frame)
-            self._form_says = rejected, host
+            self._form_host, self._form_rejected = host, rejected
         return wire.encode(frame)
 
     def build(self, t_ns: int, slow: Sequence[SlowCells] | None, rejected: int, host: HostLoad) -> NodeFrame:

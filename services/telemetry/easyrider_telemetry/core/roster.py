@@ -30,7 +30,10 @@ class Roster:
     @property
     def rejected(self) -> int:
         """Readings refused since start."""
-        return sum([desk.rejections for desk in self.desks])
+        rejected = 0
+        for desk in self.desks:
+            rejected += desk.rejections
+        return rejected
 
     @property
     def all_fail(self) -> bool:
