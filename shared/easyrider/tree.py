@@ -222,7 +222,10 @@ class PriorityClass:
 
     weight: float = 1.0
     max_slowdown: float = 0.20
-    flex_tier: int = 10  # 0, 10, 25, 50: per cent that may be taken without asking
+    flex_tier: int = (
+        10  # 0, 10, 25, 50: per cent that may be taken without asking; 0: last to be slowed at all
+    )
+    least_speed: float = 0.0  # latency-critical work: below this share of its speed it goes last of all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -219,6 +219,8 @@ def _check_rules(rules: Rules, faults: Faults) -> None:
             faults.add(f"{place}.max_slowdown", f"is {priority.max_slowdown:g}, outside 0..1")
         if priority.flex_tier not in (0, 10, 25, 50):
             faults.add(f"{place}.flex_tier", f"is {priority.flex_tier}, not one of 0, 10, 25, 50")
+        if not 0 <= priority.least_speed <= 1:
+            faults.add(f"{place}.least_speed", f"is {priority.least_speed:g}, outside 0..1")
     pacing, leases = rules.pacing, rules.leases
     if not 0 < pacing.step_share <= 0.20:
         faults.add("pacing.step_share", f"is {pacing.step_share:g}, outside 0..0.2")

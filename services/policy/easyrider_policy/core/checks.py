@@ -203,6 +203,8 @@ def _priority(name: str, priority: PriorityClass) -> Iterator[str]:
         yield f"priorities.{name}.max_slowdown is {priority.max_slowdown:g}, allowed: 0 to under 1"
     if priority.flex_tier not in FLEX_TIERS:
         yield f"priorities.{name}.flex_tier is {priority.flex_tier}, allowed: {FLEX_TIERS}"
+    if not 0 <= priority.least_speed <= 1:
+        yield f"priorities.{name}.least_speed is {priority.least_speed:g}, allowed: 0 to 1"
 
 
 def _numbers(rules: Rules) -> Iterator[str]:

@@ -140,6 +140,7 @@ def _job(
         weight=priority.weight,
         max_slowdown=priority.max_slowdown,
         flex_tier=priority.flex_tier,
+        least_speed=priority.least_speed,
         mode=MODES[min((int(modes[row]) for row in rows), default=0)],
         started_s=entry.started_s,
     )

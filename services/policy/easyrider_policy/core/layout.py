@@ -31,6 +31,7 @@ class Job:
     weight: float = 1.0
     max_slowdown: float = 0.20
     flex_tier: int = 10
+    least_speed: float = 0.0
     mode: Mode = "observe"
     started_s: float = -1e9  # monotonic, when its start was heard; long ago if it ran before us
     known_peak_w: float | None = None  # per board, from the fingerprint of its type
@@ -60,6 +61,8 @@ class Layout:
     gpu_count: Floats  # (J,)
     weight: Floats  # (J,)
     max_slowdown: Floats  # (J,)
+    least_speed: Floats  # (J,) of latency-critical jobs, else 0
+    untouched: Bools  # (J,) nothing of theirs may be taken without asking
     controlled: Bools  # (J,) in pilot or enforce
     pilot: Bools  # (J,)
     started_s: Floats  # (J,)
@@ -119,6 +122,8 @@ def layout(fleet: Fleet, jobs: Sequence[Job]) -> Layout:
         gpu_count=sizes.astype(np.float64),
         weight=_floats([job.weight for job in kept]),
         max_slowdown=_floats([job.max_slowdown for job in kept]),
+        least_speed=_floats([job.least_speed for job in kept]),
+        untouched=np.array([job.flex_tier == 0 for job in kept], dtype=np.bool_),
         controlled=np.array([job.mode in ("pilot", "enforce") for job in kept], dtype=np.bool_),
         pilot=np.array([job.mode == "pilot" for job in kept], dtype=np.bool_),
         started_s=_floats([job.started_s for job in kept]),

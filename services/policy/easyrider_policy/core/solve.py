@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easyrider_policy.core.allocate import allocate
-from easyrider_policy.core.floors import fitted, soft_floors
+from easyrider_policy.core.floors import fitted, kept_floors, soft_floors
 from easyrider_policy.core.headroom import with_headroom
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.problem import Problem
@@ -26,8 +26,8 @@ def solve(layout: Layout, question: Question, before: Solution | None = None) ->
     """
     if before is not None and before.question.is_as(question):
         return before
-    asked, least_w = _problem(layout, question)
-    floors = fitted(asked, least_w, question.room.held_back_w, question.pilots)
+    asked, steps = _problem(layout, question)
+    floors = fitted(asked, steps[-1], question.room.held_back_w, question.pilots, steps[:-1])
     problem = replace(asked, floor_w=floors.watts)
     allocation = allocate(problem, None if before is None else before.allocation.own_price)
     limit_w = with_headroom(problem, allocation.watts, layout.max_w, question.stalled)
@@ -41,20 +41,21 @@ def solve(layout: Layout, question: Question, before: Solution | None = None) ->
     )
 
 
-def _problem(layout: Layout, question: Question) -> tuple[Problem, Floats]:
-    """The problem with the floors that jobs should have, and (J,) those they can be pushed to."""
+def _problem(layout: Layout, question: Question) -> tuple[Problem, tuple[Floats, ...]]:
+    """The problem with the floors that jobs should have, and (J,) those they can be pushed to, step by step."""
     natural_w, stalled, loads = question.natural_w, question.stalled, question.loads
     top_w = np.clip(natural_w, layout.min_w, layout.max_w)
     if question.ceiling_w is not None:
         top_w = np.maximum(np.minimum(top_w, question.ceiling_w), layout.min_w)
-    floor_w = np.minimum(soft_floors(layout, natural_w, question.busy), top_w)
+    kept_w, clock_w = kept_floors(layout, natural_w, question.busy)
+    steps = (soft_floors(layout, natural_w, question.busy), clock_w, layout.min_w)
     problem = Problem(
         layout=layout,
         loads=loads,
         boards=np.where(question.mine, layout.gpu_count, 0.0),
         peak_w=natural_w,
         busy=question.busy,
-        floor_w=np.where(stalled, top_w, floor_w),
+        floor_w=np.where(stalled, top_w, np.minimum(kept_w, top_w)),
         top_w=top_w,
         fallback_w=layout.fallback_w,
         drawn=loads.normal * _share(layout, layout.pair_domain, layout.pair_job, question),
@@ -62,7 +63,8 @@ def _problem(layout: Layout, question: Question) -> tuple[Problem, Floats]:
         target_w=question.room.target_w,
         hard_w=question.room.hard_w,
     )
-    return problem, np.where(stalled, top_w, np.minimum(layout.min_w, top_w))
+    pushed = tuple(np.where(stalled, top_w, np.minimum(step_w, top_w)) for step_w in steps)
+    return problem, pushed
 
 
 def _share(layout: Layout, domain: Ints, job: Ints, question: Question) -> Floats:

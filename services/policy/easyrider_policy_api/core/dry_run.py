@@ -139,6 +139,7 @@ def _layout(rules: Rules, fleet: Fleet, seen: Snapshot) -> Layout:
                 weight=priority.weight,
                 max_slowdown=priority.max_slowdown,
                 flex_tier=priority.flex_tier,
+                least_speed=priority.least_speed,
                 mode=MODES[min((int(chosen[row]) for row in rows[job.id]), default=0)],
             )
         )
