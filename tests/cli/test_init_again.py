@@ -98,6 +98,34 @@ def test_keys_are_renewed_and_the_former_ones_open_until_they_are_retired(with_r
         write_site(with_rules, retire_seeds=True, nodes=None)
 
 
+def test_a_region_with_a_bus_of_its_own_moves_over_with_its_link(tmp_path: Path) -> None:
+    rules = json.loads(json.dumps(RULES))
+    rules["domains"].append(
+        {"id": "hall", "kind": "pdu", "parent": "pdu", "rating_w": 20000, "unmanaged_max_w": 0,
+         "curve": rules["domains"][0]["curve"]}
+    )  # fmt: skip
+    rules["nodes"][1]["domain"] = "hall"
+    rules["regions"] = [
+        {"id": "top"},
+        {"id": "east", "parent": "top", "domain": "hall", "guaranteed_w": 9000},
+    ]
+    told = {
+        "nodes": None,
+        "rules_file": write_rules(tmp_path, rules),
+        "tree": None,
+        "buses": ["east=bus.east"],
+    }
+    folder = write_site(tmp_path / "site", **told)
+    seed, (linked,) = (folder / "nats-east" / "link-east.nk"), keys_of(folder, "link-east")
+
+    write_site(folder, rotate_seeds=True, nodes=None)
+
+    assert keys_of(folder, "link-east") == [public_nkey(seed), linked]
+    assert seed.read_text().strip() in (folder / "nats-east" / "link.conf").read_text()
+    east = (folder / "nats-east" / "nats.conf").read_text()
+    assert len(re.findall(r"# actuator-a2$", east, re.M)) == 2
+
+
 def test_keys_that_were_being_renewed_when_the_machine_stopped_shut_nobody_out(
     with_rules: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
