@@ -58,11 +58,12 @@ class FrameForm:
         if self.fill(usual.seq, usual.t_ns, usual.mono_ns, _cells(usual)) != wire.encode(usual):
             raise ValueError("the form does not give the bytes that it was made from")
 
-    def fits(self, frame: NodeFrame) -> bool:
-        """Whether frames like this one come out of the form; it says from now on what this one says of the host."""
+    def fits(self, frame: NodeFrame, data: bytes) -> bool:
+        """Whether frames like this one, of these bytes, come out of the form; from now on it says of the host what
+        this one says."""
         if _constants(frame) != self._alike or not self.takes(frame.seq):
             return False
-        self._tail = _cut(wire.encode(_usual(frame)))[1]
+        self._tail = _cut(data)[1]
         return True
 
     def takes(self, seq: int) -> bool:

@@ -27,8 +27,11 @@ class TenSeconds:
 
     def read(self, now: Second) -> tuple[float, float] | None:
         """(mean, highest) in W of the last 10 s, the present one included as far as it got; None without a mean."""
-        kept = [now, *(second for second in self._seconds if second.number > now.number - _BUCKETS)]
-        means = sum(second.means for second in kept)
-        if not means:
-            return None
-        return sum(second.sum_w for second in kept) / means, max(second.highest_w for second in kept)
+        _, sum_w, means, highest_w = now
+        for number, second_sum_w, second_means, second_highest_w in self._seconds:
+            if number > now.number - _BUCKETS:
+                sum_w += second_sum_w
+                means += second_means
+                if second_highest_w > highest_w:
+                    highest_w = second_highest_w
+        return (sum_w / means, highest_w) if means else None
