@@ -29,6 +29,7 @@ from easyrider.messages import ExitGrant, Hold, SetLimits
 from easyrider.tree_reader import read
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.handlers import Desk
+from easyrider_policy.heap import settle_collector
 from easyrider_policy.intake import Intake
 from easyrider_policy.loop import Clocks, Loop
 from easyrider_policy.news import News
@@ -223,6 +224,7 @@ class Site:
 def main() -> int:
     """Prints what it measured."""
     log.configure("policy", level="error")
+    settle_collector()
     count, seconds = (int(word) for word in (sys.argv[1:] + ["1000", "10"][len(sys.argv) - 1 :])[:2])
     with tempfile.TemporaryDirectory(prefix="easyrider-core-") as name:
         site, start = Site(count, Path(name)), Spent(None)

@@ -34,6 +34,7 @@ from easyrider_policy.core.leader import settled
 from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.demoting import DemotionDesk, hear_nodes
 from easyrider_policy.handlers import Desk
+from easyrider_policy.heap import settle_collector
 from easyrider_policy.intake import Intake
 from easyrider_policy.keeping import write_behind
 from easyrider_policy.leadership import Leadership
@@ -61,6 +62,7 @@ async def keep_events(bus: Bus) -> None:
 
 async def start(config: Config, life: Life) -> None:
     """Wire one coordinator: two connections, so that commands never queue behind telemetry."""
+    settle_collector()
     folder, region, clocks = RulesFolder(config.state_dir), config.region, Clocks()
     rules = first_rules(folder, config.tree_file, config.tree, region, config.parent)
     async with (

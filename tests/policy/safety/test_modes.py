@@ -1,6 +1,8 @@
 """Which mode a board is in."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small_site import fleet
 
 from easyrider.tree import MODES, ModeRule
@@ -50,3 +52,28 @@ def test_a_job_may_be_less_active_than_its_node():
     chosen = modes(rules, fleet(), [Labels(job="j9", gpus=(0,))])
 
     assert [MODES[m] for m in chosen] == ["observe", "enforce", "observe", "observe"]
+
+
+GLOBS = st.lists(st.sampled_from(["a", "b", "*", "?", "n*", "pdu", "box", "j1", "q"]), min_size=1, max_size=2)
+RULES = st.lists(
+    st.builds(
+        ModeRule,
+        selector=st.dictionaries(
+            st.sampled_from(["node", "class", "rack", "job", "queue"]), GLOBS.map(tuple), max_size=2
+        ),
+        mode=st.sampled_from(MODES),
+    ),
+    max_size=4,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(RULES)
+def test_boards_have_the_mode_that_their_own_labels_say_however_nodes_are_judged_together(rules):
+    site, jobs = fleet(), [Labels(job="j1", queue="q", gpus=(1, 2))]
+    by_node = {name: {"node": [name], "class": ["box"], "rack": ["pdu"]} for name in site.nodes}
+    alone = {name: MODES.index(mode_of(rules, labels)) for name, labels in by_node.items()}
+    of_job = {"job": ["j1"], "tenant": [""], "queue": ["q"]}
+    job = min(MODES.index(mode_of(rules, labels | of_job)) for labels in by_node.values())
+
+    assert modes(rules, site, jobs).tolist() == [alone["a"], job, job, alone["b"]]

@@ -22,10 +22,9 @@ class Gathering:
     def carried(self, before: Fleet, fleet: Fleet) -> "Gathering":
         """What boards enforced when last read, for another fleet; means are gathered anew."""
         new = Gathering(fleet)
-        for row, uuid in enumerate(fleet.gpus):
-            old = before.gpu_index.get(uuid)
-            if old is not None:
-                new.limit_w[row], new.capped[row] = self.limit_w[old], self.capped[old]
+        index = before.gpu_index
+        old = np.array([index.get(uuid, -1) for uuid in fleet.gpus], dtype=np.int64)
+        new.limit_w[old >= 0], new.capped[old >= 0] = self.limit_w[old[old >= 0]], self.capped[old[old >= 0]]
         return new
 
     def add(self, boards: NDArray[np.int64], mean_w: Floats, limit_w: Floats) -> None:

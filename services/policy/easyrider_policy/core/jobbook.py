@@ -44,9 +44,16 @@ class JobBook:
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
+        self._found: tuple[Fleet, dict[str, tuple[int, ...]]] | None = None  # rows, until something is heard
 
     def heard(self, event: JobEvent, minted_s: float) -> bool:
         """Take an event; whether anything changed that a plan must know at once."""
+        moved = self._heard(event, minted_s)
+        if moved:
+            self._found = None
+        return moved
+
+    def _heard(self, event: JobEvent, minted_s: float) -> bool:
         if event.change == "ended":
             return self._ended(event.job, event.node)
         entry = self.entries.get(event.job)
@@ -77,6 +84,8 @@ class JobBook:
         ]
         for job, node in gone:
             self._ended(job, node)
+        if gone:
+            self._found = None
         return bool(gone)
 
     def labels(self, fleet: Fleet) -> list[Labels]:
@@ -92,9 +101,9 @@ class JobBook:
 
         `modes` (G,) index `MODES`; boards of a job have one mode.
         """
-        rows = self._rows(fleet)
+        rows, mode_of = self._rows(fleet), modes.tolist()
         return [
-            _job(job_id, entry, rows[job_id], priorities, modes)
+            _job(job_id, entry, rows[job_id], priorities, mode_of)
             for job_id, entry in sorted(self.entries.items())
         ]
 
@@ -103,17 +112,23 @@ class JobBook:
 
         A node speaks for its own boards alone: what it says of another's is left out.
         """
-        held: dict[str, tuple[float, str]] = {}
+        if self._found is not None and self._found[0] is fleet:
+            return self._found[1]
+        index, gpu_node, node_index = fleet.gpu_index, fleet.gpu_node.tolist(), fleet.node_index
+        held: dict[int, tuple[float, str]] = {}
         for job_id, entry in sorted(self.entries.items()):
             for node, piece in entry.pieces.items():
+                claim, home = (piece.since_s, job_id), node_index.get(node)
                 for uuid in piece.gpus:
-                    row = fleet.gpu_index.get(uuid)
-                    if row is not None and fleet.nodes[fleet.gpu_node[row]] == node:
-                        held[uuid] = max(held.get(uuid, (piece.since_s, job_id)), (piece.since_s, job_id))
+                    row = index.get(uuid)
+                    if row is not None and gpu_node[row] == home:
+                        held[row] = max(held.get(row, claim), claim)
         rows: dict[str, list[int]] = {job_id: [] for job_id in self.entries}
-        for uuid, (_, job_id) in held.items():
-            rows[job_id].append(fleet.gpu_index[uuid])
-        return {job_id: tuple(sorted(found)) for job_id, found in rows.items()}
+        for row, (_, job_id) in sorted(held.items()):
+            rows[job_id].append(row)
+        found = {job_id: tuple(mine) for job_id, mine in rows.items()}
+        self._found = fleet, found
+        return found
 
     def _ended(self, job: str, node: str) -> bool:
         entry = self.entries.get(job)
@@ -130,7 +145,7 @@ def _job(
     entry: Entry,
     rows: tuple[int, ...],
     priorities: dict[str, PriorityClass],
-    modes: NDArray[np.int64],
+    modes: list[int],
 ) -> Job:
     priority = priorities.get(entry.priority_class, PriorityClass())
     return Job(
@@ -141,6 +156,6 @@ def _job(
         max_slowdown=priority.max_slowdown,
         flex_tier=priority.flex_tier,
         least_speed=priority.least_speed,
-        mode=MODES[min((int(modes[row]) for row in rows), default=0)],
+        mode=MODES[min((modes[row] for row in rows), default=0)],
         started_s=entry.started_s,
     )

@@ -49,13 +49,16 @@ def mode_of(rules: Sequence[ModeRule], labels: Mapping[str, Sequence[str]]) -> M
 
 def modes(rules: Sequence[ModeRule], fleet: Fleet, jobs: Sequence[Labels] = ()) -> Ints:
     """(G,) index into `MODES` of each board; boards of a job have the least active mode among them."""
-    chosen = np.zeros(len(fleet.gpus), dtype=np.int64)
-    for node in range(len(fleet.nodes)):
-        chosen[fleet.gpus_of(node)] = MODES.index(mode_of(rules, _node_labels(fleet, node)))
+    of_node = node_modes(rules, fleet)
+    chosen: Ints = of_node[fleet.gpu_node]
+    by_node = all(set(rule.selector) <= set(NODE_KEYS) for rule in rules)
     for job in jobs:
         if not job.gpus:
             continue
         rows = np.array(job.gpus, dtype=np.int64)
+        if by_node:  # what runs there changes nothing
+            chosen[rows] = of_node[fleet.gpu_node[rows]].min()
+            continue
         names = {"job": [job.job], "tenant": [job.tenant], "queue": [job.queue]}
         least = min(
             MODES.index(mode_of(rules, {**_node_labels(fleet, int(node)), **names}))
@@ -63,6 +66,25 @@ def modes(rules: Sequence[ModeRule], fleet: Fleet, jobs: Sequence[Labels] = ()) 
         )
         chosen[rows] = least
     return chosen
+
+
+def node_modes(rules: Sequence[ModeRule], fleet: Fleet) -> Ints:
+    """(N,) index into `MODES` of boards without a job. Nodes that no rule tells apart are judged once."""
+    by_name = [rule.selector["node"] for rule in rules if "node" in rule.selector]
+    by_rack = any("rack" in rule.selector for rule in rules)
+    judged: dict[tuple[object, ...], int] = {}
+    chosen = []
+    for node, name in enumerate(fleet.nodes):
+        place = int(fleet.node_domain[node]) if by_rack else -1
+        alike = (fleet.node_class[node], place, *(_match(globs, name) for globs in by_name))
+        if alike not in judged:
+            judged[alike] = MODES.index(mode_of(rules, _node_labels(fleet, node)))
+        chosen.append(judged[alike])
+    return np.array(chosen, dtype=np.int64)
+
+
+def _match(globs: Sequence[str], name: str) -> tuple[bool, int]:
+    return any(fnmatchcase(name, glob) for glob in globs), _weight(globs, (name,))
 
 
 def managed(chosen: Ints) -> NDArray[np.bool_]:
