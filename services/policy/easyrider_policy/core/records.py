@@ -42,15 +42,14 @@ class Memory:
     def carried(self, old: Fleet, new: Fleet) -> "Memory":
         """The same for another fleet: what is known of boards and domains that are still there."""
         fresh = start(new, self.last_s)
-        boards = [(old.gpu_index[u], i) for i, u in enumerate(new.gpus) if u in old.gpu_index]
-        places = [(old.domain_index[d], i) for i, d in enumerate(new.domains) if d in old.domain_index]
-        for names, pairs in (
+        boards = np.array([old.gpu_index.get(uuid, -1) for uuid in new.gpus], dtype=np.int64)
+        places = np.array([old.domain_index.get(domain, -1) for domain in new.domains], dtype=np.int64)
+        for names, before in (
             (("limit_w", "changed_s", "lowered_s"), boards),
             (("penalty_w", "alarm_for_s", "acted_ago_s"), places),
         ):
             for name in names:
-                for before, after in pairs:
-                    getattr(fresh, name)[after] = getattr(self, name)[before]
+                getattr(fresh, name)[before >= 0] = getattr(self, name)[before[before >= 0]]
         return replace(fresh, reactive=self.reactive, doubt_s=self.doubt_s)
 
 
@@ -83,6 +82,7 @@ class Decision:
     observed_w: Floats  # (D,) wall watts now, from boards and the learned offset
     price: Floats  # (D,) weighted boards' worth of speed that one more wall watt buys
     missing_w: Floats  # (D,) above 0: infeasible by so much
+    reckoned_w: Floats  # (D,) wall watts that boards are expected to bring, as a mean
     alarm: Bools  # (D,) an emergency now
     reactive: bool
     gap: float  # certified share of the lost work between this and the optimum
