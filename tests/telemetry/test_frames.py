@@ -78,9 +78,11 @@ def test_a_node_of_any_number_of_boards_makes_a_frame(gpus):
     assert view(frame).power_w.shape == (1, gpus)
 
 
-def test_the_bytes_of_every_frame_are_those_of_its_record():
-    long_way, short_way = builder("a", "b"), builder("a", "b")
-    short_way.seq = long_way.seq = 250
+@pytest.mark.parametrize("gpus", [1, 2, 40])
+def test_the_bytes_of_every_frame_are_those_of_its_record(gpus):
+    uuids = [f"GPU-{number}" for number in range(gpus + 1)]
+    long_way, short_way = builder(*uuids[:gpus]), builder(*uuids[:gpus])
+    short_way.seq = long_way.seq = 100
     host = HostLoad()
     for k in range(400):
         if k == 150:
@@ -90,8 +92,8 @@ def test_the_bytes_of_every_frame_are_those_of_its_record():
                 frames.sense(1.0, 0.02)
         if k == 350:
             for frames in (long_way, short_way):
-                frames.set_gpus(["a", "b", "c"])
-        row = [tuple(cell + k * (place % 2 == 0) for place, cell in enumerate(CELLS))] * (2 + (k >= 350))
+                frames.set_gpus(uuids)
+        row = [tuple(cell + k * (place % 2 == 0) for place, cell in enumerate(CELLS))] * (gpus + (k >= 350))
         slow = [SlowCells(-5, 99, 1980, 2619, 4, 81920, 300.0, 650.0, 0)] * len(row) if k % 10 == 0 else None
         host = HostLoad(cpu_pct=k // 10) if k % 10 == 0 else host
         for frames in (long_way, short_way):

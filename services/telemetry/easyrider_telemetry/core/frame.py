@@ -9,7 +9,7 @@ from easyrider import wire
 from easyrider.columns import pack
 from easyrider.messages import NodeFrame
 from easyrider_telemetry.core.board import CELLS, Cells, SlowCells
-from easyrider_telemetry.core.frame_form import FIRST_SEQ, FrameForm
+from easyrider_telemetry.core.frame_form import FrameForm
 
 _SAY_GPUS_EVERY_NS = 10_000_000_000
 _EMPTY = b""
@@ -86,7 +86,7 @@ class FrameBuilder:
                 return form.fill(seq, t_ns, mono_ns, tuple(zip(*cells, strict=True)))
         frame = self.build(t_ns, slow, rejected, host)
         data = wire.encode(frame)
-        if slow and frame.seq >= FIRST_SEQ:
+        if slow:
             if form is None or not form.fits(frame, data):
                 self._form = _form_of(frame)
             self._form_host, self._form_rejected = host, rejected

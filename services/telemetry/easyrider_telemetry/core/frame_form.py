@@ -18,8 +18,13 @@ _COLUMNS = (
     ("energy_ok", "B", 1), ("limit_mw", "I", 4), ("limit_ok", "B", 1), ("age_ms", "H", 2),
 )  # fmt: skip
 """Fast columns in the order of the record, which is that of a board's cells."""
-FIRST_SEQ = 256
-"""Earlier frames are not worth a form: their number grows on the wire."""
+_SEQ = (
+    (1, b"", 0, 1 << 7),
+    (1, b"\xcc", 1 << 7, 1 << 8),
+    (2, b"\xcd", 1 << 8, 1 << 16),
+    (4, b"\xce", 1 << 16, 1 << 32),
+)
+"""How a frame's number grows on the wire: its bytes, what stands before them, from and until which number."""
 _LONG = 1 << 32
 """From here on a number takes eight bytes on the wire, and a clock stays above it."""
 _SLOW_BYTES = (
@@ -35,22 +40,19 @@ class FrameForm:
 
     def __init__(self, frame: NodeFrame) -> None:
         self._alike = _constants(frame)
-        if not (FIRST_SEQ <= frame.seq < _LONG <= min(frame.t_ns, frame.mono_ns) and frame.gpu_count):
-            raise ValueError("a frame without boards, or of the first seconds of a node")
-        seq_bytes, self._seq_from, self._seq_until = next(
-            (size, low, high)
-            for size, low, high in ((2, FIRST_SEQ, 1 << 16), (4, 1 << 16, _LONG))
-            if frame.seq < high
+        if not (frame.seq < _LONG <= min(frame.t_ns, frame.mono_ns) and frame.gpu_count):
+            raise ValueError("a frame without boards, or of the first seconds of a clock")
+        self._seq_bytes, before_seq, self._seq_from, self._seq_until = next(
+            row for row in _SEQ if frame.seq < row[-1]
         )
-        self._seq_bytes = seq_bytes
         usual = _usual(frame)
         head, self._tail = _cut(wire.encode(usual))
         parts: list[bytes] = []
         form, at = "<", 0
-        for name, size, count, code in _variables(seq_bytes, frame.gpu_count):
-            start = head.index(_key(name, size, code), at) + len(_key(name, size, code))
+        for name, before, size, values in _variables(before_seq, self._seq_bytes, frame.gpu_count):
+            start = head.index(_word(name) + before, at) + len(_word(name) + before)
             parts.append(head[at:start])
-            form += f"{start - at}s" + (f"{count}{code}" if code else f"{size}s")
+            form += f"{start - at}s{values}"
             at = start + size
         parts.append(head[at:])
         self._pack = struct.Struct(f"{form}{len(head) - at}s").pack
@@ -104,18 +106,13 @@ def _cut(data: bytes) -> tuple[bytes, bytes]:
     return data[:at], data[at:]
 
 
-def _variables(seq_bytes: int, gpus: int) -> Iterable[tuple[str, int, int, str]]:
-    """(name, bytes, values, their code) of each field that differs from frame to frame, in order."""
-    yield from (("seq", seq_bytes, 0, ""), ("t_ns", 8, 0, ""), ("mono_ns", 8, 0, ""))
+def _variables(before_seq: bytes, seq_bytes: int, gpus: int) -> Iterable[tuple[str, bytes, int, str]]:
+    """(name, what stands before the value, its bytes, its form) of each field that differs from frame to frame."""
+    yield "seq", before_seq, seq_bytes, f"{seq_bytes}s"
+    for name in ("t_ns", "mono_ns"):
+        yield name, b"\xcf", 8, "8s"
     for name, code, size in _COLUMNS:
-        yield name, size * gpus, gpus, code
-
-
-def _key(name: str, size: int, code: str) -> bytes:
-    """How a field begins: its name, and what says how long its value is."""
-    if not code:
-        return _word(name) + {2: b"\xcd", 4: b"\xce", 8: b"\xcf"}[size]
-    return _word(name) + msgspec.msgpack.encode(bytes(size))[: -size or None]
+        yield name, msgspec.msgpack.encode(bytes(size * gpus))[: -size * gpus], size * gpus, f"{gpus}{code}"
 
 
 def _word(name: str) -> bytes:
