@@ -122,7 +122,7 @@ def test_one_dead_board_among_living_ones_does_not_spoil_the_sums(tmp_path: Path
 
 
 def table(text: str) -> bytes:
-    return gzip.compress(text.encode())
+    return gzip.compress(text.encode(), mtime=0)  # the same bytes, and so the same name of a test, at any time
 
 
 WHOLE = table("t_s,gpu,power_w\n" + "".join(f"{k},0,300\n" for k in range(50)))
@@ -147,7 +147,7 @@ WHOLE = table("t_s,gpu,power_w\n" + "".join(f"{k},0,300\n" for k in range(50)))
         table("t_s,gpu,power_w\n0,cpu0,90\n1,cpu0,90\n"),
         table("t_s,gpu,power_w\n5,0,300\n5,0,300\n"),
         table("t_s,gpu,power_w\n0,0,300\n1,0,300\n9,1,300\n10,1,300\n"),
-        gzip.compress(b"t_s,gpu,power_w\n0,0,\xff\xfe\n"),
+        gzip.compress(b"t_s,gpu,power_w\n0,0,\xff\xfe\n", mtime=0),
     ],
 )
 def test_a_file_that_cannot_be_replayed_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
