@@ -54,12 +54,15 @@ def tree(
     rated_w: float,
     *,
     target_share: float,
-    hard_is_target: bool = False,
+    hard_is_target: Sequence[str] = (),
     strangers: Sequence[Stranger] = (),
     planned: Sequence[tuple[str, float]] = (),
     two_feeds: bool = False,
 ) -> Tree:
-    """A rack over two PDUs, and over it two feeds if asked. `planned`: (name, share) of losses of the rack's supply."""
+    """A rack over two PDUs, and over it two feeds if asked.
+
+    `hard_is_target` names kinds of domains; `planned` holds (name, share) of losses of the rack's supply.
+    """
 
     def domain(name: str, kind: str, parent: int | None, at_w: float, **more: object) -> SiteDomain:
         target_w = target_share * at_w
@@ -68,7 +71,7 @@ def tree(
             kind=kind,  # type: ignore[arg-type]
             parent=parent,
             rating_w=at_w,
-            hard_limit_w=target_w if hard_is_target else at_w,
+            hard_limit_w=target_w if kind in hard_is_target else at_w,
             target_w=target_w,
             curve=PDU_CURVE if kind == "pdu" else UPS_CURVE,
             **more,  # type: ignore[arg-type]
@@ -77,7 +80,7 @@ def tree(
     most_w = [
         sum(float(s.power_w.max()) for s in strangers if s.domain == place) for place in range(PDUS + 1)
     ]
-    hard_w = target_share * rated_w if hard_is_target else rated_w
+    hard_w = target_share * rated_w if "ups" in hard_is_target else rated_w
     losses = tuple(
         Contingency(name=name, hard_limit_w=share * hard_w, target_w=share * target_share * rated_w)
         for name, share in planned
