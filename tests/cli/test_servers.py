@@ -12,6 +12,7 @@ from store_attempts import StoreAttempts
 
 from easyrider.bus import Bus, BusDown
 from easyrider_cli import servers
+from easyrider_cli.api_child import address_file
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import OPEN, servers_up
 from easyrider_cli.stack import Stack
@@ -80,9 +81,10 @@ def test_an_open_stack_says_so_to_whoever_started_it(tmp_path: Path, insecure: b
         stack = SimpleNamespace(
             servers=running,
             folder=RunFolder(tmp_path / "r"),
-            world=SimpleNamespace(failures=[SimpleNamespace(domain="ups", at_s=1.0, for_s=1.0)]),
+            world=SimpleNamespace(nodes=[], failures=[SimpleNamespace(domain="ups", at_s=1.0, for_s=1.0)]),
             services=lambda: [],
         )
+        address_file(stack.folder).write_text("127.0.0.1:1")
         _say_where(cast(Stack, stack), "enforce", None, None, Console(file=said, width=200))
 
     assert (OPEN in said.getvalue()) == insecure
