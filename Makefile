@@ -46,6 +46,7 @@ type: $(TEST) ## static types, strict
 
 bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/planner.py
+	$(BIN)/python bench/hierarchy.py
 	$(BIN)/python bench/planner_scattered.py
 	$(BIN)/python bench/twin.py
 	$(BIN)/python bench/day.py

@@ -14,6 +14,7 @@ from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core import demands
+from easyrider_policy.core.crossing import packed, told, unpacked
 from easyrider_policy.core.guarantee import Guarantee, Share
 from easyrider_policy.core.lease import Envelope, Lease
 from easyrider_policy.handlers import EPOCHS
@@ -74,7 +75,7 @@ class Child:
         """What may be drawn at this moment; a change asks for a plan, what was awaited is told at once."""
         picture, region = self._picture, self.region
         if region is None:
-            picture.envelope = None
+            picture.envelope, picture.echoed = None, {}
             return
         rules, leases = picture.rules, picture.rules.leases
         levels = 1 + scopes.depth(rules, region.id)
@@ -85,6 +86,8 @@ class Child:
         self.lease.longest_s = rules.region_lease_s
         self._lead()
         now = picture.envelope = self.lease.envelope(self._clocks.boot_ns())
+        if now.granted_w is None:
+            picture.echoed = {}
         _GRANTED_W.labels(region.id).set(now.hard_w)
         _LEFT_S.labels(region.id).set(now.left_s if now.granted_w is not None else 0.0)
         self._tell_change(now)
@@ -123,6 +126,7 @@ class Child:
             return
         before = self.lease.envelope(boot_ns)
         self.lease.take(tenure)
+        picture.echoed = unpacked(budget.job_keys, budget.job_shares)
         _BUDGETS.labels("taken").inc()
         if (share := self.guarantee.higher(budget.guaranteed_w)) is not None:
             await self._keep(share)
@@ -173,6 +177,8 @@ class Child:
             if not coordinator.learning(now_s):
                 points = demands.curve(room, float(lender.whole_w[0]), 0, solution, picture.regions, now_s)
         self._seq += 1
+        own = told(solution, None if situation is None else situation.echo, picture.job_keys)
+        job_keys, job_shares = packed(picture.regions.crossing.upward(own))
         decision, epoch = coordinator.decision, picture.safety.lead.epoch
         observed_w = None
         if decision is not None:
@@ -201,6 +207,8 @@ class Child:
             highest_seq=self.lease.named[1],
             granted_w=self.lease.provable_w(boot_ns),
             counted_w=self._counted_w(),
+            job_keys=job_keys,
+            job_shares=job_shares,
         )
 
     def _share(self) -> None:

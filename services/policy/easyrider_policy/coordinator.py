@@ -243,6 +243,7 @@ class Coordinator:
             confidence=picture.confidence(now_s),
             pressed=picture.heat.pressed,
         )
+            echo=picture.echo,
 
     def _orders(self, now_s: float, estimates: Estimates) -> Orders:
         picture = self.picture

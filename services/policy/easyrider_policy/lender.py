@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from easyrider_policy.core.crossing import told
 from easyrider_policy.core.fleet import Floats
 from easyrider_policy.core.holds import reach
 from easyrider_policy.core.leader import may_publish, raises_allowed
@@ -42,6 +43,8 @@ class Lender:
         solution = solution_of(decision)
         self.room = self.measure(now_s, estimates, solution, situation)
         picture.regions.plan(now_s, self.room, picture.hard_w, solution)
+        own = told(solution, None if situation is None else situation.echo, picture.job_keys)
+        picture.regions.echo(now_s, own, picture.rules.pacing)
 
     def measure(
         self, now_s: float, estimates: Estimates, solution: Solution | None, situation: Situation | None

@@ -9,6 +9,7 @@ from easyrider.errors import MalformedMessage
 from easyrider.messages import Budget, Demand
 from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.coordinator import Coordinator, Look
+from easyrider_policy.core.crossing import packed
 from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.region_shares import MOST_POINTS
 from easyrider_policy.handlers import EPOCHS
@@ -141,6 +142,7 @@ class Parent:
         picture, kept = self._picture, self._kept.get(grant.region)
         kept_w = 0.0 if kept is None else kept.vouched_w or 0.0
         t_ns, _ = self._clocks.stamps_ns()
+        job_keys, job_shares = packed(picture.regions.crossing.for_region(grant.region, picture.echoed))
         return Budget(
             parent=picture.region,
             region=grant.region,
@@ -153,4 +155,6 @@ class Parent:
             t_ns=t_ns,
             tree=picture.rules.id,
             target_w=max(0.0, grant.target_w),
+            job_keys=job_keys,
+            job_shares=job_shares,
         )

@@ -17,6 +17,7 @@ from easyrider_policy.core.ahead import foresee
 from easyrider_policy.core.billing import Billing
 from easyrider_policy.core.checks import faults
 from easyrider_policy.core.control import Control
+from easyrider_policy.core.crossing import JobKeys, Shares, bounds
 from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
@@ -63,6 +64,8 @@ class Picture:
         self.fleet: Fleet = build(self.part, [])
         self.regions = Regions(rules, region, self.fleet)
         self.envelope: Envelope | None = None  # what the parent lets us draw; None: there is no parent
+        self.echoed: Shares = {}  # what the parent says of jobs that coordinators elsewhere limit too
+        self.job_keys = JobKeys()
         self.safety = Control(self.fleet, rules.leases, rules.id, region)
         self.meters = Meters(self.fleet)
         self.facility, self.heat = Facility(self.fleet), Heat(self.fleet)
@@ -88,6 +91,14 @@ class Picture:
                 hard_w[0], self.envelope.hard_w
             )  # a scope with a parent has one root, the first domain
         return hard_w
+
+    @property
+    def echo(self) -> Floats | None:
+        """(J,) shares that coordinators above, beside and below leave to each job; None where none leaves less."""
+        here = self.regions.crossing.echo()
+        if not self.echoed and not here:
+            return None
+        return bounds(self.job_keys.of(self.observation.layout), self.echoed, here)
 
     def hard_left_w(self, now_s: float) -> Floats:
         """The same less all that regions below could be drawing: the sum rule of our own boards stands on this."""

@@ -8,6 +8,7 @@ class Demand(Message, tag="demand", frozen=True):
 
     Wall watts of the region's domain. It also answers: `highest_epoch` and `highest_seq` name the newest `Budget`
     that the region obeys and behind which it takes no older one, `counted_w` all that could be drawn there now.
+    Columns are packed little-endian, [job].
     """
 
     parent: Name
@@ -29,10 +30,16 @@ class Demand(Message, tag="demand", frozen=True):
     highest_seq: Count = 0
     granted_w: Watts | None = None  # in force now; None: no lease runs, the guaranteed share holds
     counted_w: Watts | None = None  # None: something there cannot be counted
+    job_keys: bytes = b""  # u8: first 8 bytes of SHA-256 over the id of each job that is limited there
+    job_shares: bytes = b""  # f4: share of natural draw that its own limits leave to each, 0 to 1
 
 
 class Budget(Message, tag="budget", frozen=True):
-    """A parent's grant; the lease counts from the mint of the echoed nonce."""
+    """A parent's grant; the lease counts from the mint of the echoed nonce.
+
+    Of jobs that other coordinators limit too it echoes the smallest share: there is no use in more. Columns as in
+    `Demand`.
+    """
 
     parent: Name
     region: Name
@@ -45,3 +52,5 @@ class Budget(Message, tag="budget", frozen=True):
     t_ns: int
     tree: str = ""
     target_w: Watts | None = None  # what is drawn at most, as a mean; None: the same
+    job_keys: bytes = b""  # u8
+    job_shares: bytes = b""  # f4

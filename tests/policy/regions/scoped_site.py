@@ -109,6 +109,7 @@ class ScopedSite:
         self.cut: set[str] = set()
         self.working: dict[str, bool] = dict.fromkeys(PARENTS, True)
         self.feed_share = 1.0
+        self.job_of = {name: f"job-{name}" for name in PARENTS}
         self.highest_w = 0.0
         self._looks = 0
 
@@ -207,8 +208,9 @@ class ScopedSite:
                 scope.desk.on_state(state, at(subjects.state(name, box.name), now_s))
             scope.desk.on_frame(box.frame(now_s, region=name), at(subjects.frame(name, box.name), now_s))
         if self._looks % 50 == 0 and self.working[name]:
-            event = job(now_s, box.name, job=f"job-{name}", change="running", region=name)
-            scope.desk.on_job(event, at(subjects.job(name, f"job-{name}"), now_s))
+            job_id = self.job_of[name]
+            event = job(now_s, box.name, job=job_id, change="running", region=name)
+            scope.desk.on_job(event, at(subjects.job(name, job_id), now_s))
         if second:
             await scope.leadership.once(now_s)
         before = len(self.bus.exchange.said)

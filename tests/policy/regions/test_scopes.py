@@ -10,6 +10,7 @@ from wired_box import at
 from easyrider import subjects
 from easyrider.testing import FakeStore
 from easyrider.tree import HoldRule
+from easyrider_policy.core.crossing import key_of
 from easyrider_policy.telling_regions import region_plans
 
 WAIT_S = 10.0 + 5.0 + 2.0
@@ -257,6 +258,26 @@ async def test_a_parent_that_its_store_does_not_answer_goes_on_but_renews_no_lea
     top.leadership._store = site.store
     await site.until(lambda: (site.granted_w("aisle") or 0.0) > GUARANTEED_W["aisle"] + 100, 20)
     assert site.highest_w <= FEED_W
+
+
+async def test_a_job_that_crosses_regions_is_held_in_both_to_the_smaller_share(site: ScopedSite) -> None:
+    site.job_of |= {"hall": "wide", "aisle": "wide"}
+    hall, aisle = site.scopes["hall"], site.scopes["aisle"]
+    key = key_of("wide")
+
+    await site.until(lambda: key in hall.picture.echoed and key in aisle.picture.echoed, 12)
+    await site.seconds(2)
+
+    share = hall.picture.echoed[key]
+    assert aisle.picture.echoed[key] == share < 1.0
+    for scope in (hall, aisle):
+        solution = scope.coordinator.decision.memory.solution
+        row = [each.id for each in solution.problem.layout.jobs].index("wide")
+        planned = solution.allocation.watts[row] / solution.problem.peak_w[row]
+        assert planned <= scope.coordinator.situation.echo[row] + 1e-6
+    site.cut.add("aisle")
+    await site.until(lambda: site.granted_w("aisle") is None, LEASE_S)
+    assert aisle.picture.echoed == {}
 
 
 async def test_two_instances_of_a_region_say_one_demand_a_second(site: ScopedSite) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from easyrider_policy.core.counting import Sums
-from easyrider_policy.core.demand_curve import own_claims
+from easyrider_policy.core.demand_curve import own_claims, whole_curve
 from easyrider_policy.core.fleet import Fleet, Floats
 from easyrider_policy.core.region_shares import share, thinned
 from easyrider_policy.core.regions import Regions
@@ -53,8 +53,11 @@ def curve(
 ) -> tuple[Floats, Floats]:
     """Points of (watts, worth) as if the region's own domain had no limit. `room`: (D,) target and hard watts for
     jobs and regions below; `whole_w`: the domain's target that `room` was made from."""
-    claims = [*regions.claims(now_s), *([] if solution is None else own_claims(solution))]
     standing_w = whole_w - float(room[0][root])
+    if not regions.any and solution is not None and (solution.problem.boards > 0).any():
+        watts, value = whole_curve(solution, root)
+        return np.maximum(0.0, standing_w + watts), value
+    claims = [*regions.claims(now_s), *([] if solution is None else own_claims(solution))]
     if not claims:  # nobody wants more than what stands there
         return np.array([max(0.0, standing_w)]), np.zeros(1)
     budget_w = np.minimum(*room)

@@ -7,6 +7,7 @@ from easyrider.tree import Pacing
 from easyrider_policy.core import curves, history, holds
 from easyrider_policy.core.budgets import budgets
 from easyrider_policy.core.ceilings import ceilings
+from easyrider_policy.core.crossing import ceiling_w
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.pacing import Moves, paced, stands
 from easyrider_policy.core.pilots import pilot_floors
@@ -46,6 +47,7 @@ def plan(
     most_w = holds.lower_of(
         ceilings(observation, situation, changed_s, ours), holds.lowest_w(layout, situation.limit_w, held)
     )
+    most_w = holds.lower_of(most_w, ceiling_w(situation.echo, np.maximum(observation.peak_w, layout.min_w)))
     pilots = pilot_floors(layout, situation.pilot_floor_w, situation.closed)
     question = ask(observation, weighed, room, ours, layout.controlled, most_w, held, pilots)
     live = solve(layout, question, before)

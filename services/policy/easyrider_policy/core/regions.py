@@ -8,7 +8,8 @@ import numpy as np
 
 from easyrider import scopes
 from easyrider.messages import Demand
-from easyrider.tree import Rules
+from easyrider.tree import Pacing, Rules
+from easyrider_policy.core.crossing import Crossing, Shares, unpacked
 from easyrider_policy.core.demand_curve import own_claims
 from easyrider_policy.core.fleet import Fleet, Floats
 from easyrider_policy.core.leader import Lead
@@ -48,6 +49,7 @@ class Regions:
         self.short = short_of_time(fleet, self.borrowers, leases, lease_s)
         self.wanted: dict[str, tuple[float, float]] = {} if before is None else before._wanted_of(self)
         self.missing_w: Floats = np.zeros(len(fleet.domains))
+        self.crossing: Crossing = Crossing() if before is None else before.crossing
 
     @property
     def any(self) -> bool:
@@ -66,7 +68,10 @@ class Regions:
 
     def heard(self, demand: Demand, now_s: float) -> bool:
         """Whether a demand is news."""
-        return self.lending.heard(demand, now_s)
+        news = self.lending.heard(demand, now_s)
+        if news:
+            self.crossing.heard(demand.region, unpacked(demand.job_keys, demand.job_shares))
+        return news
 
     # Watts (D,) beyond the guaranteed shares, wall
 
@@ -137,6 +142,12 @@ class Regions:
         fresh = {b.id: (float(limit_w[k]), float(target_w[k])) for k, b in enumerate(self.borrowers)}
         if not self._steady(fresh, regions, budget_w, mine_w, shares.watts[count:], own):
             self.wanted = fresh
+
+    def echo(self, now_s: float, own: Shares, pacing: Pacing) -> None:
+        """What jobs that cross below are echoed. `own`: wishes of this scope's own jobs."""
+        accounts = self.lending.accounts.items()
+        heard = [name for name, account in accounts if now_s - account.heard_s < self.lending.lease_s]
+        self.crossing.plan(now_s, own, heard, pacing)
 
     def compose(
         self,

@@ -24,6 +24,7 @@ class Situation:
     unmanaged_hard_w: Floats  # (D,) the most that foreign load may draw
     unmanaged_target_w: Floats  # (D,) foreign load besides boards that are read, until an offset is learned
     holds: Held | None = None  # boards that may not rise
+    echo: Floats | None = None  # (J,) shares of natural draw that coordinators elsewhere leave to jobs
     closed: Bools | None = None  # (D,) every board below is ours to limit
     pilot_floor_w: float | None = None  # per board, where a domain is not closed
     confidence: float | None = None  # of the forecasts, weighted over boards; None: no forecaster
