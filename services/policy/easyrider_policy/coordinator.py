@@ -242,8 +242,8 @@ class Coordinator:
             pilot_floor_w=picture.rules.pilot_floor_w,
             confidence=picture.confidence(now_s),
             pressed=picture.heat.pressed,
-        )
             echo=picture.echo,
+        )
 
     def _orders(self, now_s: float, estimates: Estimates) -> Orders:
         picture = self.picture
