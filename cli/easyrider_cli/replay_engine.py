@@ -17,6 +17,8 @@ from easyrider.errors import MalformedMessage
 from easyrider.event_kinds import Drift, EventMisfit, Xid
 from easyrider.frame_view import view
 from easyrider.messages import (
+    Budget,
+    Demand,
     JobEvent,
     Leaving,
     LimitAck,
@@ -27,6 +29,7 @@ from easyrider.messages import (
     PowerForecast,
 )
 from easyrider.tree import Rules
+from easyrider_cli.replay_lease import ReplayedLease
 from easyrider_cli.replay_nodes import ReplayedNode
 from easyrider_policy.coordinator import Coordinator, Look
 from easyrider_policy.handlers import Desk
@@ -37,8 +40,8 @@ from easyrider_recorder.core.framing import Record
 LOOK_NS = 50_000_000
 LISTEN_S = 1.2
 """As a coordinator that starts: by then every node has said the highest epoch it knows."""
-_TAKEN = (NodeFrame, NodeState, Leaving, MeterReading, JobEvent, PowerForecast, Plan)
-_KINDS = ("frame", "state", "meter", "job", "forecast", "plan")
+_TAKEN = (NodeFrame, NodeState, Leaving, MeterReading, JobEvent, PowerForecast, Plan, Demand, Budget)
+_KINDS = ("frame", "state", "meter", "job", "forecast", "plan", "demand", "budget")
 
 
 @dataclass(slots=True)
@@ -101,6 +104,7 @@ class Replay:
         self.told.began_unix_ns = record.unix_ns
         self._picture = picture = Picture(self._rules, self._region, record.mono_ns / 1e9)
         self._coordinator = Coordinator(picture)
+        self._lease = ReplayedLease(picture)
         self._desk = Desk(picture, self._coordinator, lambda _line: None, lambda *_key: True)
 
     def _hear(self, record: Record) -> None:
@@ -136,6 +140,8 @@ class Replay:
             desk.on_job(message, arrival)
         elif isinstance(message, PowerForecast):
             desk.on_forecast(message, arrival)
+        elif isinstance(message, Demand | Budget):
+            self._lease.heard(message, arrival.mono_ns)
         elif isinstance(message, Plan):
             self.told.recorded.append(((arrival.mono_ns - self._began_ns) / 1e9, message))
 
@@ -175,6 +181,7 @@ class Replay:
                 safety.taken(max(0, safety.lead.highest_epoch) + 1, now_s, now_s)
         else:
             safety.renewed(now_s)
+        self._lease.look(now_ns)
         look = self._coordinator.look(now_s, (now_ns + self._unix_after_mono_ns) / 1e9)
         for command in look.orders.messages:
             self._digest.update(wire.encode(command))
