@@ -9,7 +9,14 @@ from easyrider_policy_api.core import selectors
 
 def remarks(rules: Rules, now_s: float) -> list[str]:
     """Each as one sentence, of a document that can be kept; `now_s` is the time of day in Unix seconds."""
-    return [*_larger_than_above(rules), *_modes_of_nothing(rules), *_mistyped_years(rules, now_s)]
+    return [
+        *_larger_than_above(rules),
+        *_modes_of_nothing(rules),
+        *_modes_that_differ(rules),
+        *_unconfirmed(rules),
+        *_mistyped_years(rules, now_s),
+        *_targets_that_say_nothing(rules),
+    ]
 
 
 def _larger_than_above(rules: Rules) -> Iterator[str]:
@@ -35,6 +42,38 @@ def _mistyped_years(rules: Rules, now_s: float) -> Iterator[str]:
         yield f"targets[{target.id}] ended at {target.ends} and says nothing any more; the API takes no such new one"
     for target in far_ahead(rules.targets, now_s):
         yield f"targets[{target.id}] begins at {target.begins}, in more than a year: is that meant?"
+
+
+def _modes_that_differ(rules: Rules) -> Iterator[str]:
+    """Two rules of one selector: the less active one counts, and one of them was not meant."""
+    seen: dict[tuple[tuple[str, frozenset[str]], ...], int] = {}
+    for index, rule in enumerate(rules.modes):
+        key = tuple(sorted((name, frozenset(globs)) for name, globs in rule.selector.items()))
+        first = seen.setdefault(key, index)
+        if rules.modes[first].mode != rule.mode:
+            yield (
+                f"modes[{index}] says {rule.mode} of what modes[{first}] says {rules.modes[first].mode} of: the less "
+                "active one counts"
+            )
+
+
+def _unconfirmed(rules: Rules) -> Iterator[str]:
+    for domain in rules.domains:
+        if domain.unconfirmed:
+            yield (
+                f"domains[{domain.id}].curve is the preset {domain.unconfirmed}, unverified: `enforce` below it will "
+                "be refused until `confirmed_by` says who compared it with the device's data sheet"
+            )
+
+
+def _targets_that_say_nothing(rules: Rules) -> Iterator[str]:
+    aim_w = {domain.id: domain.aim_w for domain in rules.domains}
+    for target in rules.targets:
+        if target.target_w >= aim_w[target.domain]:
+            yield (
+                f"targets[{target.id}] allows {target.target_w:g} W, not below the {aim_w[target.domain]:g} W that "
+                f"{target.domain} aims at anyhow: it changes nothing"
+            )
 
 
 def _above(domain: Domain) -> list[str]:

@@ -16,6 +16,7 @@ from easyrider import log, subjects
 from easyrider.bus import Bus, BusDown, BusRefused, BusShut
 from easyrider.errors import EasyRiderError
 from easyrider.messages import Leaving, NodeState, Plan
+from easyrider.messages.plans import DemandPlan
 from easyrider.tls import TlsFiles
 from easyrider_cli import address, listening
 from easyrider_cli.rundir import RunFolder
@@ -168,7 +169,7 @@ def picture(plan: Plan, age_s: float) -> Group:
         + ("; reactive: forecasts are not trusted now" if plan.reactive else "")
         + (f" ({plan.reactive_why})" if plan.reactive and plan.reactive_why else "")
     )
-    return Group(head, _domains(plan), _jobs(plan), counts)
+    return Group(head, _domains(plan), _jobs(plan), *map(Text, map(billed, plan.demands)), counts)
 
 
 def _domains(plan: Plan) -> Table:
@@ -177,11 +178,26 @@ def _domains(plan: Plan) -> Table:
         remarks = [
             f"INFEASIBLE by {domain.missing_w / 1e3:.2f} kW" if domain.missing_w > 0 else "",
             "" if domain.closed else f"open: {domain.uncontrolled_gpus} GPUs uncontrolled",
+            f"opens in {domain.time_to_trip_s:.0f} s" if domain.time_to_trip_s is not None else "",
+            f"in force: {', '.join(domain.losses)}" if domain.losses else "",
         ]
         watts = (domain.observed_w, domain.target_w, domain.counted_w, domain.hard_limit_w, domain.budget_w)
         shown = ("unknown" if w is None else f"{w / 1e3:.2f}" for w in watts)
         table.add_row(domain.domain, *shown, "\n".join(filter(None, remarks)))
     return table
+
+
+def billed(window: DemandPlan) -> str:
+    """One running interval in a line: how it would close, and what holding it is to save and cost."""
+    known = "not known" if window.billed_w is None else f"{window.billed_w / 1e3:.2f} kW"
+    close = "unknown" if window.mean_w is None else f"{window.mean_w / 1e3:.2f} kW"
+    line = f"bill {window.id}: {window.left_s:.0f} s left, would close at {close}, billed anyhow {known}; "
+    if window.aim_w is None or window.ceiling_w is None:
+        return line + f"nothing held back: {window.why}"
+    return line + (
+        f"cap {window.ceiling_w / 1e3:.2f} kW for {window.aim_w / 1e3:.2f} kW saves {window.saved_value:.2f}, "
+        f"costs {window.cost_value:.2f} {window.currency}, {window.lost_value:.2f} in this interval so far"
+    )
 
 
 def _jobs(plan: Plan) -> Table:

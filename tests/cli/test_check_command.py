@@ -127,3 +127,29 @@ def test_a_curve_below_its_rating_is_refused_by_name(tmp_path: Path) -> None:
 
     assert code == 2
     assert "domains[ups].curve multiple is 0.9, below 1" in " ".join(errors.split())
+
+
+def test_what_is_probably_not_meant_of_modes_curves_and_load_targets_is_remarked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = copy.deepcopy(GOOD)
+    document["modes"] = [
+        {"selector": {"node": ["*"]}, "mode": "observe"},
+        {"selector": {"node": ["*"]}, "mode": "shadow"},
+    ]
+    pdu = next(row for row in document["domains"] if row["id"] == "pdu")
+    pdu["curve"] = {"preset": "iec60947-2"}
+    document["targets"] = [
+        {
+            "id": "t", "domain": "pdu", "target_w": pdu["rating_w"],
+            "begins": "2031-01-01T00:00:00Z", "ends": "2031-01-02T00:00:00Z",
+        }
+    ]  # fmt: skip
+
+    code, _ = judged(tmp_path, document)
+
+    said = capsys.readouterr().out
+    assert code == 0
+    assert "modes[1] says shadow of what modes[0] says observe of: the less active one counts" in said
+    assert "domains[pdu].curve is the preset iec60947-2, unverified" in said
+    assert "targets[t] allows" in said

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from easyrider.messages import DomainPlan, JobPlan, Plan
+from easyrider.messages.plans import DemandPlan
 from easyrider_cli.plan_command import Show, picture
 
 
@@ -83,3 +84,26 @@ def test_a_plan_without_forecasts_says_why() -> None:
 
     assert "reactive: forecasts are not trusted now (confidence 0.2)" in shown
     assert "reactive" not in text(plan(reactive_why="confidence 0.2"))
+
+
+def test_a_running_interval_says_what_its_cap_saves_and_costs() -> None:
+    window = DemandPlan(
+        id="site", domain="ups", left_s=412.0, mean_w=34e3, billed_w=31e3, aim_w=31e3, ceiling_w=28e3,
+        saved_value=42.0, cost_value=3.5, lost_value=0.25, currency="EUR", why="it pays",
+    )  # fmt: skip
+    free = msgspec.structs.replace(
+        window, aim_w=None, ceiling_w=None, billed_w=None, why="the peak is not known"
+    )
+
+    assert "cap 28.00 kW for 31.00 kW saves 42.00, costs 3.50 EUR" in " ".join(
+        text(plan(demands=(window,))).split()
+    )
+    assert "nothing held back: the peak is not known" in " ".join(text(plan(demands=(free,))).split())
+
+
+def test_a_breaker_that_would_open_says_when_and_what_is_lost_stands_beside_its_domain() -> None:
+    hot = msgspec.structs.replace(plan().domains[0], heat=0.4, time_to_trip_s=37.2, losses=("battery",))
+    shown = text(plan(domains=(hot,)))
+
+    assert "opens in 37 s" in shown
+    assert "in force: battery" in shown
