@@ -7,7 +7,8 @@ unusual about a frame sends it to the desk, which judges it alone. Both ways giv
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,9 @@ class Usual(NamedTuple):
     gpus_hash: bytes
     boards: int
     rows: Ints
+
+
+Taken = tuple[Usual, NodeFrame, Arrival]
 
 
 class Intake:
@@ -66,20 +70,22 @@ class Intake:
         if self._picture.fleet is not self._fleet:  # rows are another fleet's
             self._usual, self._fleet = {}, self._picture.fleet
         waiting, self._waiting = self._waiting, []
-        alike: list[tuple[Usual, NodeFrame, Arrival]] = []
+        alike: defaultdict[int, list[Taken]] = defaultdict(list)  # by how many boards a node has
         nodes: set[int] = set()
+        index = self._picture.fleet.node_index
         for frame, arrival in waiting:
             usual = self._as_usual(frame, arrival)
-            if usual is None or usual.node in nodes or (alike and usual.boards != alike[0][0].boards):
-                self._take_alike(alike)
-                alike, nodes = [], set()
+            node = index.get(frame.node, -1) if usual is None else usual.node
+            if node in nodes:  # words of one node are taken in their order, of several in any
+                self._take_all(alike)
+                alike, nodes = defaultdict(list), set()
             if usual is None:
                 self._desk.on_frame(frame, arrival)
                 self._learn(frame, arrival)
             else:
-                alike.append((usual, frame, arrival))
-                nodes.add(usual.node)
-        self._take_alike(alike)
+                alike[usual.boards].append((usual, frame, arrival))
+                nodes.add(node)
+        self._take_all(alike)
         self._taken(now_s)
 
     def _as_usual(self, frame: NodeFrame, arrival: Arrival) -> Usual | None:
@@ -99,7 +105,11 @@ class Intake:
             return None
         return usual if frame_batch.is_whole(frame) else None
 
-    def _take_alike(self, alike: list[tuple[Usual, NodeFrame, Arrival]]) -> None:
+    def _take_all(self, alike: Mapping[int, list[Taken]]) -> None:
+        for frames in alike.values():
+            self._take_alike(frames)
+
+    def _take_alike(self, alike: list[Taken]) -> None:
         """Frames of different nodes, each with one look at as many boards."""
         if not alike:
             return

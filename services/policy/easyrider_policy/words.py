@@ -2,7 +2,7 @@
 
 A node says its state once a second and answers as often, and nearly always says of its boards what it said before:
 such words wait for a few milliseconds and go into the columns as one array. Whatever is unusual about one sends it to
-the desk, which judges it alone, after all that came before it. Both ways give the same beliefs.
+the desk, which judges it alone, after all that its node said before. Both ways give the same beliefs.
 """
 
 import asyncio
@@ -82,14 +82,16 @@ class Words:
         states: list[Gathered] = []
         acks: list[Answered] = []
         nodes: set[int] = set()
+        index = self._picture.fleet.node_index
         for word, arrival in waiting:
             known = self._known.get(f"{word.node} {arrival.subject}")
-            if known is None or known.node in nodes:
+            if index.get(word.node, -1) in nodes or self._may_end_the_lead(word):
                 self._believe(states, acks)
                 states, acks, nodes = [], [], set()
             if known is None or not self._repeats(known, word):
-                self._believe(states, acks)
-                states, acks, nodes = [], [], set()
+                if isinstance(word, LimitAck):  # whose is the newest matters to the lead
+                    self._believe(states, acks)
+                    states, acks, nodes = [], [], set()
                 self._judge(word, arrival)
                 continue
             nodes.add(known.node)
@@ -99,6 +101,10 @@ class Words:
             elif isinstance(word, LimitAck) and known.acked is not None:
                 acks.append(Answered(known.node, word, minted_s, known.acked))
         self._believe(states, acks)
+
+    def _may_end_the_lead(self, word: Word) -> bool:
+        """Whether it matters to words of other nodes when it is heard."""
+        return not isinstance(word, Leaving) and word.highest_epoch > self._picture.safety.lead.highest_epoch
 
     def _repeats(self, known: Known, word: Word) -> bool:
         safety, node = self._picture.safety, known.node

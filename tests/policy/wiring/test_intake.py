@@ -99,3 +99,20 @@ def test_what_is_usual_goes_the_short_way_from_the_second_frame_on() -> None:
 
     assert judged == ["a", "b"]
     assert wired.picture.gathering.take().shape == (5, 4)
+
+
+def test_strangers_between_do_not_part_frames_that_go_together() -> None:
+    wired, heard = site(), []
+    intake = Intake(wired.desk, lambda _: None)
+    ledger = wired.picture.safety.ledger
+    looks_heard = ledger.looks_heard
+    for _ in range(2):
+        for name, box in wired.boxes.items():
+            stranger = msgspec.structs.replace(box.frame(wired.now_s), node="stranger")
+            intake._waiting.append((stranger, at(subjects.frame(REGION, "stranger"), wired.now_s)))
+            intake._waiting.append((box.frame(wired.now_s), at(subjects.frame(REGION, name), wired.now_s)))
+        ledger.looks_heard = lambda looks: (heard.append(len(looks.nodes)), looks_heard(looks))  # type: ignore[method-assign]
+        heard.clear()
+        intake.take(wired.now_s)
+
+    assert heard == [2]
