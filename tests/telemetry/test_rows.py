@@ -44,6 +44,9 @@ class Node:
     def _put_off(self) -> None:
         self.put_off += 1
 
+    def open(self) -> None:
+        self.opened = True
+
     def say(self, body: bytes) -> bool:
         if self.takes:
             self.said.append(wire.decode(body, (NodeFrame,)))
@@ -124,6 +127,7 @@ def test_boards_found_again_under_the_same_readers_are_no_news():
     )
 
     assert set(node.new) == {0, 1}
+    assert node.opened
     assert again == {}
 
 

@@ -57,7 +57,6 @@ async def start(config: Config, life: Life) -> None:
         if "ws" not in config.nats_url.partition("://")[0]:
             caller = Caller(name=f"{name}.frames", seed_file=config.seed_file, tls=config.tls)
             link = SpeakingLink(config.nats_url, caller, from_thread(lambda news: desk.on_link(news)))
-            link.open()
             life.flag("frames", lambda: link.connected)
             way = OwnLink(link, subjects.frame(config.region, config.node))
         sampler = Sampler(

@@ -118,6 +118,7 @@ class RowDesk:
                     self._readers[slot] = new[slot] = reader
             if new:
                 self._builder.set_gpus(roster.uuids)
+                self._way.open()
         return new
 
     def on_burst(self, slot: int, reads: list[CounterRead]) -> None:

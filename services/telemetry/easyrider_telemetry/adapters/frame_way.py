@@ -9,6 +9,10 @@ from easyrider.speaking_link import SpeakingLink, head_of
 class FrameWay(Protocol):
     """Takes frames from one thread at a time; never waits."""
 
+    def open(self) -> None:
+        """Begin, boards being found; more often does no harm."""
+        ...
+
     def say(self, body: bytes) -> bool:
         """False, and the frame is lost, where it cannot leave now."""
         ...
@@ -27,6 +31,10 @@ class OwnLink:
 
     def __init__(self, link: SpeakingLink, subject: str) -> None:
         self._link, self._head = link, head_of(subject)
+
+    def open(self) -> None:
+        """See `FrameWay`: a link that nobody tends would be closed by the server."""
+        self._link.open()
 
     def say(self, body: bytes) -> bool:
         """See `FrameWay`."""
@@ -47,6 +55,9 @@ class ThroughTheLoop:
     def __init__(self, hand: Callable[[bytes], None]) -> None:
         self._hand = hand
 
+    def open(self) -> None:
+        """The connection of the loop is opened by others."""
+
     def say(self, body: bytes) -> bool:
         """See `FrameWay`; whether it left is for the loop to count."""
         self._hand(body)
@@ -56,4 +67,4 @@ class ThroughTheLoop:
         """Nothing of its own to look after."""
 
     def close(self) -> None:
-        """The connection of the loop is closed by others."""
+        """And closed by them."""
