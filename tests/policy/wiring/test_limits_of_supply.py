@@ -12,12 +12,14 @@ from wired_box import REGION, at, reading
 from wired_site import Wired, rules
 
 from easyrider import subjects
+from easyrider.event_kinds import check
 from easyrider.moments import unix_s
 from easyrider.tariffs import DemandWindow, Tariff, TariffPeriod
 from easyrider.tree import Contingency, CurvePoint, Domain, Feeds, TripCurve
 from easyrider_policy.adapters.peaks_file import PeaksFile
 from easyrider_policy.bills import bill
 from easyrider_policy.core.domain_draw import Draws
+from easyrider_policy.core.tidings import Tidings
 from easyrider_policy.peak_keeping import PeakKeeper
 from easyrider_policy.picture import Picture
 from easyrider_policy.telling import why
@@ -148,3 +150,28 @@ def test_when_a_feed_dies_the_other_is_seen_to_carry_all_of_it():
     assert before[[row["feed-a"], row["feed-b"]]].tolist() == [1.0, 1.0]
     assert after[[row["feed-a"], row["feed-b"]]].tolist() == [0.0, 2.0]
     assert led.picture.follow() is None
+
+
+def test_an_interval_that_closes_is_an_event_of_what_its_cap_saved_and_cost():
+    picture = billed(work_price_per_gpu_h=1.0)
+    for second in range(905):
+        meter(picture, min(1500.0, float(picture.billing.ceiling_w[1])), float(second))
+        bill(picture, draws(1500.0), float(second), LAST + second)
+
+    (tiding,) = Tidings().intervals(picture.billing.take_closed())
+    said = check(tiding.kind, tiding.data)
+
+    assert (tiding.kind, said.ends, said.currency) == ("demand_interval", "2027-01-01T00:00:00Z", "EUR")
+    assert said.mean_w < 1020.0 < said.would_w
+    assert said.saved_value > said.cost_value > 0
+
+
+def test_where_a_meter_is_silent_the_account_goes_by_the_boards():
+    picture = billed(month_peak_w=1e6)
+    picture.walls.add(np.full((10, len(picture.fleet.gpus)), 0.0))
+    for second in range(3):
+        bill(picture, draws(1500.0), float(second), LAST + second)
+
+    most_w = 2 * (100.0 + 2 * 700.0)  # of boards that nobody has reported yet
+    assert picture.billing.every[0].energy_j == pytest.approx(2 * most_w)
+    assert picture.billing.every[0].known_s == pytest.approx(2.0)
