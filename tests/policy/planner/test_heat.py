@@ -4,6 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small_world import UPS, World, load, site
 
 from easyrider.tree import CurvePoint, Domain, Node, NodeClass, Rules, TripCurve
@@ -156,3 +158,35 @@ def test_where_a_breaker_is_nearly_spent_more_is_taken_than_in_any_other_emergen
     penalty_w = penalised(np.zeros(2), due, far_over_w, np.full(2, 10_000.0), np.array([True, False]))
 
     assert penalty_w.tolist() == [pytest.approx(3500.0), pytest.approx(MOST_SHARE * 10_000.0)]
+
+
+@st.composite
+def curve(draw):
+    """Points that hold more for a shorter time."""
+    count = draw(st.integers(1, 5))
+    multiples = sorted(draw(st.lists(st.floats(1.01, 20.0), min_size=count, max_size=count, unique=True)))
+    times = sorted(draw(st.lists(st.floats(0.05, 7200.0), min_size=count, max_size=count, unique=True)))[::-1]
+    return tuple(CurvePoint(multiple=m, time_s=t) for m, t in zip(multiples, times, strict=True))
+
+
+@given(curves=st.lists(curve(), min_size=1, max_size=4), multiple=st.floats(0.0, 25.0))
+def test_any_curves_at_once_say_what_each_says_alone(curves, multiple):
+    table = TripCurves(fleet(*curves).domain_records)
+
+    found = table.allowed_s(np.full(len(curves), multiple))
+
+    assert found == pytest.approx([allowed_s(one, multiple) for one in curves])
+
+
+@given(points=curve(), loads_w=st.lists(st.floats(0.0, 20_000.0), min_size=2, max_size=30))
+def test_under_any_load_heat_stays_within_a_trip_and_falls_only_within_capacity(points, loads_w):
+    heat = Heat(fleet(points))
+    before = float(heat.spent[0])
+    for second, load_w in enumerate(loads_w):
+        heat.pass_to(float(second), load_w * ONE, 1000.0 * ONE)
+        now = float(heat.spent[0])
+        assert 0.0 <= now <= 1.0
+        assert now >= before or load_w <= 1000.0
+        left_s = float(heat.allowance(load_w * ONE, 800.0 * ONE).seconds[0])
+        assert left_s <= float(heat.time_to_trip_s[0])  # we always stop before the device does
+        before = now

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from easyrider.messages import MeterReading
 from easyrider.tree import Contingency, Domain, Feeds, Node, NodeClass, Rules
@@ -188,3 +190,32 @@ def test_a_feed_that_is_told_dead_is_dark_and_one_that_nobody_has_told_of_is_not
     assert fed.carried(fed.fleet).losses.dark == {"feed-a"}
     fed.heard(told("feed-a", voltage_v=400.0))
     assert fed.losses.dark == frozenset()
+
+
+@st.composite
+def readings(draw):
+    """What the meters of the PDU and of its feed may say, trusted or not."""
+    domain = draw(st.sampled_from(("pdu", "feed-a")))
+    said = {
+        "on_battery": draw(st.sampled_from((None, False, True))),
+        "temperature_c": draw(st.sampled_from((None, 20.0, 31.0, 33.0))),
+        "voltage_v": draw(st.sampled_from((None, 0.0, 400.0))),
+        "battery_pct": draw(st.sampled_from((None, 10.0, 90.0))),
+    }
+    return told(
+        domain, quality=draw(st.sampled_from(("good", "suspect", "bad"))), gated=draw(st.booleans()), **said
+    )
+
+
+@given(said=st.lists(readings(), max_size=12))
+def test_no_reading_but_a_good_one_of_a_gated_meter_ever_gives_a_watt_back(said):
+    supply = facility(BATTERY, HOT, NO_A)
+    for second, one in enumerate(said):
+        hard_w, target_w = supply.hard_w, supply.target_w
+
+        supply.heard(one, float(second))
+
+        if one.quality != "good" or not one.gated:
+            assert (supply.hard_w <= hard_w).all()
+            assert (supply.target_w <= target_w).all()
+        assert (supply.target_w <= supply.hard_w).all()

@@ -173,7 +173,7 @@ class Billing:
                 self._close(one)
             # What was drawn before we looked is not known; it is taken to have been as now.
             gone_s = unix_s - interval.begins_s if one.interval is None or elapsed_s > GAP_S else 0.0
-            fill_w = drawn_w if np.isfinite(drawn_w) else 0.0
+            fill_w = drawn_w if np.isfinite(drawn_w) else 0.0 if load is None else load.natural_w
             one.interval, one.known_s, one.cost, one.energy_cost = interval, 0.0, 0.0, 0.0
             one.energy_j = one.would_j = gone_s * fill_w
             elapsed_s = min(elapsed_s, unix_s - interval.begins_s)
