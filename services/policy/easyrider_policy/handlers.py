@@ -194,7 +194,10 @@ class Desk:
         minted_s = picture.ages.minted_s(
             f"meter:{reading.meter}", reading.boot_id, reading.mono_ns, arrival.mono_ns
         )
-        managed_w = picture.ours_w(arrival.mono_ns / 1e9)[domain]
+        now_s = arrival.mono_ns / 1e9
+        managed_w = picture.ours_w(now_s)[domain]
+        if picture.regions.any:  # what they draw the meter shows too, and they answer for it
+            managed_w += picture.regions.drawn_w(now_s)[domain]
         if np.isnan(managed_w):
             return
         period_s = min(max(reading.period_s, 0.0), LONGEST_PERIOD_S)
