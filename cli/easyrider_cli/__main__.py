@@ -68,11 +68,14 @@ def up(
     run: Annotated[Path | None, typer.Option(help="run folder; default: this user's")] = None,
     insecure: Insecure = False,
     record: Annotated[Path | None, typer.Option(help="record what is said into this folder")] = None,
+    regions: Annotated[
+        bool, typer.Option("--regions", help="three coordinators: a site that lends to its two rows")
+    ] = False,
 ) -> None:
     """Keep the whole stack up on a simulated rack and say where to look; Ctrl-C ends it."""
     from easyrider_cli.up_command import keep_up
 
-    keep_up(seed, mode.value, traces, run, insecure, record, console)
+    keep_up(seed, mode.value, traces, run, insecure, record, console, regions=regions)
 
 
 @app.command()

@@ -1,13 +1,14 @@
 """The two servers of a local stack, embedded, and what each service shows them: its key, its password."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from easyrider import store_acl
 from easyrider.embedded import ServerProcess, nats_process, redis_process
-from easyrider.nats_config import make_nkeys, nats_config, seed_file, site_users, user_names
+from easyrider.nats_config import make_nkeys, nats_config, seed_file
+from easyrider.permissions import Place, User
 from easyrider.secret_files import write_secret
 from easyrider_cli.rundir import RunFolder
 
@@ -51,14 +52,14 @@ class Servers:
 
 @contextmanager
 def servers_up(
-    folder: RunFolder, region: str, nodes: list[str], *, tree: str = "site", insecure: bool = False
+    folder: RunFolder, users: Mapping[str, tuple[str, Place]], *, tree: str = "site", insecure: bool = False
 ) -> Iterator[Servers]:
     """Both servers on free loopback ports, every user allowed what its service needs and nothing else.
 
-    `insecure`: every program of this machine may say and write anything; still nobody outside it. Ended on the way
-    out. Raises `ServerMissing` or `ServerNotStarted`.
+    `users`: role and place of every user of the bus by name. `insecure`: every program of this machine may say and
+    write anything; still nobody outside it. Ended on the way out. Raises `ServerMissing` or `ServerNotStarted`.
     """
-    running = _open(folder) if insecure else _guarded(folder, region, tree, nodes)
+    running = _open(folder) if insecure else _guarded(folder, users, tree)
     for name, server in running.by_name.items():
         server.log_file = folder.log(name)
     running.nats.start()
@@ -74,10 +75,11 @@ def _open(folder: RunFolder) -> Servers:
     return Servers(nats_process(folder.state("nats")), redis_process(folder.state("valkey")), None)
 
 
-def _guarded(folder: RunFolder, region: str, tree: str, nodes: list[str]) -> Servers:
+def _guarded(folder: RunFolder, users: Mapping[str, tuple[str, Place]], tree: str) -> Servers:
     keys, bus_dir, store_dir = folder.state("keys"), folder.state("nats"), folder.state("valkey")
-    users = site_users(region, nodes, make_nkeys(keys, user_names(nodes)))
-    nats = nats_process(bus_dir, config=lambda port: nats_config(users, port, bus_dir / "jetstream"))
+    public = make_nkeys(keys, users)
+    known = [User(name, role, public[name], place) for name, (role, place) in users.items()]
+    nats = nats_process(bus_dir, config=lambda port: nats_config(known, port, bus_dir / "jetstream"))
     acl_file = store_dir / "users.acl"
     store_dir.mkdir(parents=True, exist_ok=True)
     write_secret(acl_file, store_acl.acl(tree, store_acl.one_site(keys)))

@@ -1,14 +1,11 @@
 """The processes of a local stack: servers, twin, and the same services an operator would run."""
 
 import json
-import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -19,11 +16,11 @@ from easyrider_cli.readiness import is_ready
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import Servers, servers_up
 from easyrider_cli.site import rules_of
+from easyrider_cli.stack_children import LEAN, REGION, TREE, Scopes, children_of, module
 from easyrider_twin import library
 from easyrider_twin.world import World, dump
 
-TREE = "site"
-REGION = "local"
+__all__ = ["REGION", "TREE", "Stack", "begin_counting", "stack_up", "start_referee"]
 _TWIN_S, _SERVICE_S = 60.0, 60.0
 
 
@@ -105,26 +102,26 @@ def stack_up(
     orphaned: signal.Signals = signal.SIGTERM,
     insecure: bool = False,
     beside: Callable[[RunFolder, Servers], list[Child]] | None = None,
+    scopes: Scopes | None = None,
 ) -> Iterator[Stack]:
     """Every process started and every service ready; all ended on the way out.
 
     `say` is told each step. `extra` adds environment variables to processes by name, `rules` replaces parts of
     the rules document; processes whose names begin with a word of `without` are not started, they wait in
     `Stack.spare`. `orphaned` is what they are sent should this process die; `insecure` leaves bus and store open to
-    every program of this machine; `beside` makes further processes, started and ended with the services.
-    Raises `ChildFailed`.
+    every program of this machine; `beside` makes further processes, started and ended with the services;
+    `scopes`: regions that govern nodes, named by `rules` too. Raises `ChildFailed`.
     """
     native = library.folder()
     folder.world.write_text(dump(world))
     document = rules_of(world, tree=TREE, mode=mode) | (rules or {})
     folder.rules.write_text(yaml.safe_dump(document, sort_keys=False))
-    with servers_up(
-        folder, REGION, [node.id for node in world.nodes], tree=TREE, insecure=insecure
-    ) as running:
-        children = _children(folder, world, running, native) + (beside(folder, running) if beside else [])
+    scopes = scopes or Scopes.alone([node.id for node in world.nodes])
+    with servers_up(folder, scopes.users, tree=TREE, insecure=insecure) as running:
+        children = children_of(folder, running, native, scopes) + (beside(folder, running) if beside else [])
         every = {child.name: child for child in children}
         for child in children:
-            child.environ = {**_LEAN, **child.environ, **(extra or {}).get(child.name, {})}
+            child.environ = {**LEAN, **child.environ, **(extra or {}).get(child.name, {})}
             child.orphaned = orphaned
         spare = {name: child for name, child in every.items() if without and name.startswith(without)}
         started = {name: child for name, child in every.items() if name not in spare}
@@ -162,116 +159,6 @@ def _address(stack: Stack) -> address.Address:
     )
 
 
-def _children(folder: RunFolder, world: World, running: Servers, native: Path) -> list[Child]:
-    children = [_twin(folder)]
-    for node in world.nodes:
-        gpus = {
-            "EASYRIDER_TWIN_STATE": str(folder.gpu_state(node.id)),
-            "LD_LIBRARY_PATH": f"{native}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":"),
-        }
-        children += [
-            _guardian(folder, node.id, gpus),
-            _actuator(folder, node.id, running),
-            _telemetry(folder, node.id, running, gpus),
-        ]
-    return [*children, _forecaster(folder, running), _bridge(folder, running), _policy(folder, running)]
-
-
-_LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-"""Small matrices gain nothing from threads, and a folder of code may belong to someone else."""
-
-
-def _module(package: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", package, *arguments]
-
-
-def _settings(prefix: str, **values: object) -> dict[str, str]:
-    return {f"EASYRIDER_{prefix}_{key.upper()}": str(value) for key, value in values.items()}
-
-
-def _twin(folder: RunFolder) -> Child:
-    command = _module("easyrider_twin", "run", str(folder.world), "--run", str(folder.root))
-    return Child("twin", command, folder.log("twin"))
-
-
-def _guardian(folder: RunFolder, node: str, gpus: dict[str, str]) -> Child:
-    name = f"guardian-{node}"
-    settings = _settings(
-        "GUARDIAN",
-        tree=TREE,
-        region=REGION,
-        node=node,
-        state_dir=folder.state(name),
-        socket_path=folder.guardian_socket(node),
-    )
-    environ = {**gpus, **settings, "EASYRIDER_TWIN_PRIVILEGED": "1"}
-    return Child(name, _module("easyrider_guardian"), folder.log(name), environ)
-
-
-def _actuator(folder: RunFolder, node: str, running: Servers) -> Child:
-    name = f"actuator-{node}"
-    settings = _settings(
-        "ACTUATOR",
-        tree=TREE,
-        region=REGION,
-        node=node,
-        socket_path=folder.guardian_socket(node),
-        health_file=folder.health(name),
-        **running.bus(name),
-    )
-    return Child(name, _module("easyrider_actuator"), folder.log(name), settings)
-
-
-def _telemetry(folder: RunFolder, node: str, running: Servers, gpus: dict[str, str]) -> Child:
-    name = f"telemetry-{node}"
-    settings = _settings(
-        "TELEMETRY",
-        region=REGION,
-        node=node,
-        jobs_file=folder.jobs(node),
-        health_file=folder.health(name),
-        **running.bus(name),
-    )
-    return Child(name, _module("easyrider_telemetry"), folder.log(name), {**gpus, **settings})
-
-
-def _forecaster(folder: RunFolder, running: Servers) -> Child:
-    settings = _settings(
-        "FORECASTER",
-        region=REGION,
-        tree_file=folder.rules,
-        **running.store("forecaster"),
-        health_file=folder.health("forecaster"),
-        **running.bus("forecaster"),
-    )
-    return Child("forecaster", _module("easyrider_forecaster"), folder.log("forecaster"), settings)
-
-
-def _bridge(folder: RunFolder, running: Servers) -> Child:
-    settings = _settings(
-        "INFRA_BRIDGE",
-        region=REGION,
-        meters_file=folder.twin / "meters.yaml",
-        health_file=folder.health("infra-bridge"),
-        **running.bus("infra-bridge"),
-    )
-    return Child("infra-bridge", _module("easyrider_infra_bridge"), folder.log("infra-bridge"), settings)
-
-
-def _policy(folder: RunFolder, running: Servers) -> Child:
-    settings = _settings(
-        "POLICY",
-        region=REGION,
-        tree=TREE,
-        tree_file=folder.rules,
-        state_dir=folder.state("policy"),
-        **running.store("policy"),
-        health_file=folder.health("policy"),
-        **running.bus("policy"),
-    )
-    return Child("policy", _module("easyrider_policy"), folder.log("policy"), settings)
-
-
 def start_referee(stack: Stack) -> Child:
     """The referee beside a running stack; it watches until it is ended."""
     logs = [
@@ -279,8 +166,8 @@ def start_referee(stack: Stack) -> Child:
         for node in stack.world.nodes
         for word in ("--guardian-log", f"{node.id}={stack.folder.guardian_log(node.id)}")
     ]
-    command = _module("easyrider_twin.referee", "--run", str(stack.folder.root), *logs)
-    stack.children["referee"] = Child("referee", command, stack.folder.log("referee"), dict(_LEAN))
+    command = module("easyrider_twin.referee", "--run", str(stack.folder.root), *logs)
+    stack.children["referee"] = Child("referee", command, stack.folder.log("referee"), dict(LEAN))
     return stack.start("referee")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from easyrider_cli import api_child, preflight
+from easyrider_cli import api_child, preflight, stack_regions
 from easyrider_cli.front_door import front_door
 from easyrider_cli.keeper import Keeper
 from easyrider_cli.process import Child
@@ -28,11 +28,20 @@ def keep_up(
     insecure: bool,
     record: Path | None,
     console: Console,
+    *,
+    regions: bool = False,
 ) -> None:
-    """Every service on a simulated rack; one that dies is started again. Raises `NotKeptUp`."""
+    """Every service on a simulated rack; one that dies is started again. Raises `NotKeptUp`.
+
+    `regions`: three coordinators instead of one, a site and its two rows.
+    """
     preflight.light_traces(traces)
     preflight.compiled()
     world = preflight.sized_world(seed, _DEMO_S, traces)
+    scopes, rules = None, None
+    if regions:
+        world = stack_regions.in_rows(world)
+        scopes, rules = stack_regions.scopes_of(world), {"regions": stack_regions.regions_of(world)}
     folder = RunFolder.fresh(run or default_root())
 
     def say(step: str) -> None:
@@ -42,7 +51,9 @@ def keep_up(
         recorder = [] if record is None else [recorder_child(folder, running, record, REGION, TREE)]
         return [*recorder, api_child.api_child(folder, running, REGION, TREE)]
 
-    with stack_up(folder, world, mode=mode, say=say, insecure=insecure, beside=beside) as stack:
+    with stack_up(
+        folder, world, mode=mode, say=say, insecure=insecure, beside=beside, scopes=scopes, rules=rules
+    ) as stack:
         ask(folder.twin / "control.sock", {"do": "start"})
         _say_where(stack, mode, run, record, console)
         try:

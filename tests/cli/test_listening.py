@@ -16,12 +16,13 @@ from easyrider_cli import listening, plan_command
 from easyrider_cli.plan_command import Where, follow
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import Servers, servers_up
+from easyrider_cli.stack_children import Scopes
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     folder = RunFolder.fresh(Path(tmp_path_factory.mktemp("b")))
-    with servers_up(folder, "local", ["node-1"]) as running:
+    with servers_up(folder, Scopes.alone(["node-1"]).users) as running:
         yield running
 
 

@@ -16,6 +16,7 @@ from easyrider_cli.api_child import address_file
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import OPEN, servers_up
 from easyrider_cli.stack import Stack
+from easyrider_cli.stack_children import Scopes
 from easyrider_cli.up_command import _say_where
 
 
@@ -38,7 +39,7 @@ def listens_on(port: int) -> set[str]:
 
 
 async def test_a_stack_lets_nobody_in_without_a_key_and_a_password(tmp_path: Path) -> None:
-    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"]) as running:
+    with servers_up(fresh(tmp_path / "r"), Scopes.alone(["node-1"]).users) as running:
         with pytest.raises(BusDown):
             await Bus.connect(running.nats.url, name="policy", wait_s=0.5).__aenter__()
         stranger = StoreAttempts(running.redis.port)
@@ -52,13 +53,13 @@ async def test_a_stack_lets_nobody_in_without_a_key_and_a_password(tmp_path: Pat
 
 @pytest.mark.parametrize("insecure", [False, True], ids=["shut", "open"])
 def test_a_stack_listens_on_the_loopback_alone(tmp_path: Path, insecure: bool) -> None:
-    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"], insecure=insecure) as running:
+    with servers_up(fresh(tmp_path / "r"), Scopes.alone(["node-1"]).users, insecure=insecure) as running:
         for server in running.by_name.values():
             assert listens_on(server.port) == {"0100007F"}, server.name
 
 
 async def test_an_open_stack_has_to_be_asked_for_and_gives_out_no_keys(tmp_path: Path) -> None:
-    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"], insecure=True) as running:
+    with servers_up(fresh(tmp_path / "r"), Scopes.alone(["node-1"]).users, insecure=True) as running:
         async with Bus.connect(running.nats.url, name="anybody", wait_s=5) as bus:
             assert bus.connected
         assert running.keys is None
@@ -69,7 +70,7 @@ async def test_an_open_stack_has_to_be_asked_for_and_gives_out_no_keys(tmp_path:
 def test_keys_and_passwords_of_a_stack_take_less_than_a_second_to_make(tmp_path: Path) -> None:
     folder, began_s = fresh(tmp_path / "r"), time.process_time()
 
-    servers._guarded(folder, "local", "site", [f"node-{n}" for n in range(8)])
+    servers._guarded(folder, Scopes.alone([f"node-{n}" for n in range(8)]).users, "site")
 
     assert time.process_time() - began_s < 1.0
 
@@ -77,7 +78,7 @@ def test_keys_and_passwords_of_a_stack_take_less_than_a_second_to_make(tmp_path:
 @pytest.mark.parametrize("insecure", [False, True], ids=["shut", "open"])
 def test_an_open_stack_says_so_to_whoever_started_it(tmp_path: Path, insecure: bool) -> None:
     said = io.StringIO()
-    with servers_up(fresh(tmp_path / "r"), "local", ["node-1"], insecure=insecure) as running:
+    with servers_up(fresh(tmp_path / "r"), Scopes.alone(["node-1"]).users, insecure=insecure) as running:
         stack = SimpleNamespace(
             servers=running,
             folder=RunFolder(tmp_path / "r"),
