@@ -160,7 +160,7 @@ class Coordinator:
         self._sampled_s = now_s
         gathering, observation, walls = picture.gathering, picture.observation, picture.walls
         mean_w = gathering.take()
-        if len(observation.add(now_s, mean_w, gathering.limit_w, gathering.capped)):
+        if len(observation.add(now_s, mean_w, gathering.limit_w, gathering.capped, gathering.hot)):
             self.urge("wake")
         picture.sampled()
         picture.safety.ledger.learned(observation.overshoot.counted)

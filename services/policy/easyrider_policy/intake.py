@@ -19,7 +19,6 @@ from easyrider.messages import NodeFrame
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.looks import Ints, Looks
 from easyrider_policy.handlers import FRESH_S, Desk
-from easyrider_policy.picture import POWER_CAP
 
 GATHER_S = 0.005
 """How long frames wait for others."""
@@ -136,7 +135,7 @@ class Intake:
         picture.gathering.add_looks(fresh.rows.ravel(), fresh.mean_w.ravel(), fresh.limit_w.ravel())
         for usual, frame, _ in alike:
             if frame.slow_ok:  # once a second of each node
-                picture.gathering.capped[usual.rows] = (frame_batch.reasons(frame) & POWER_CAP) != 0
+                picture.gathering.add_reasons(usual.rows, frame_batch.reasons(frame))
 
     def _learn(self, frame: NodeFrame, arrival: Arrival) -> None:
         """What the desk took is what this node usually says, if it names all its boards in the fleet's order."""

@@ -36,8 +36,6 @@ from easyrider_policy.core.trust import Trust
 from easyrider_policy.core.unmanaged import Meters
 from easyrider_policy.core.walls import Walls
 
-POWER_CAP = 0x4 | 0x80
-"""NVML's bits for a software power cap and a hardware power brake."""
 LISTS_KEPT = 4
 """Orders of boards remembered per node: a node has one, and a few while it changes."""
 
@@ -177,8 +175,7 @@ class Picture:
         limit_w = view.limit_w[-1].filled(np.nan)[known].astype(np.float64)
         self.gathering.add(rows[known], mean_w, limit_w)
         if view.reasons is not None:
-            flags = view.reasons.filled(0)[known]
-            self.gathering.capped[rows[known]] = (flags & POWER_CAP) != 0
+            self.gathering.add_reasons(rows[known], view.reasons.filled(0)[known])
 
     def take_forecast(self, forecast: PowerForecast, minted_s: float) -> bool:
         """What is expected of the region's jobs, one message of several; whether a plan should be made at once."""

@@ -6,6 +6,10 @@ from numpy.typing import NDArray
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 
 MOST_ROWS = 10
+POWER_CAP = 0x4 | 0x80
+"""NVML's bits for a software power cap and a hardware power brake."""
+HEAT = 0x20 | 0x40
+"""The same for a slowdown by heat, in software and in hardware."""
 
 
 class Gathering:
@@ -17,6 +21,7 @@ class Gathering:
         self._filled: NDArray[np.int64] = np.zeros(boards, dtype=np.int64)
         self.limit_w: Floats = np.full(boards, np.nan)
         self.capped: Bools = np.zeros(boards, dtype=np.bool_)
+        self.hot: Bools = np.zeros(boards, dtype=np.bool_)
         self.newest_w: Floats = np.full(boards, np.nan)  # means that came since the last `take`
 
     def carried(self, before: Fleet, fleet: Fleet) -> "Gathering":
@@ -24,7 +29,9 @@ class Gathering:
         new = Gathering(fleet)
         index = before.gpu_index
         old = np.array([index.get(uuid, -1) for uuid in fleet.gpus], dtype=np.int64)
-        new.limit_w[old >= 0], new.capped[old >= 0] = self.limit_w[old[old >= 0]], self.capped[old[old >= 0]]
+        here, there = np.flatnonzero(old >= 0), old[old >= 0]
+        new.limit_w[here], new.capped[here] = self.limit_w[there], self.capped[there]
+        new.hot[here] = self.hot[there]
         return new
 
     def add(self, boards: NDArray[np.int64], mean_w: Floats, limit_w: Floats) -> None:
@@ -51,6 +58,11 @@ class Gathering:
         self.newest_w[boards] = mean_w
         known = ~np.isnan(limit_w)
         self.limit_w[boards[known]] = limit_w[known]
+
+    def add_reasons(self, boards: NDArray[np.int64], reasons: NDArray[np.uint64]) -> None:
+        """What slows these boards (n,), as NVML's bits."""
+        self.capped[boards] = (reasons & POWER_CAP) != 0
+        self.hot[boards] = (reasons & HEAT) != 0
 
     def take(self) -> Floats:
         """(k, G) rows, k the most any board has and at least 1, the newest of every board in the last row."""

@@ -14,6 +14,7 @@ from easyrider_policy.core.busy import Busy
 from easyrider_policy.core.duty import Duty
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.learned_curves import SETTLED_S, LearnedCurves
+from easyrider_policy.core.limiters import Limiters
 from easyrider_policy.core.overshoot import Overshoot
 from easyrider_policy.core.peaks import Peaks
 from easyrider_policy.core.stalls import Belief, Stalls
@@ -47,6 +48,7 @@ class Observation:
         self.stalls = Stalls(layout.started_s > LONG_AGO_S)
         self.duty = Duty(jobs)
         self.overshoot = Overshoot(boards)
+        self.limiters = Limiters(boards)
         self.gpu_w = np.full(boards, np.nan)  # last good 100 ms mean
         self.unread_s = np.full(boards, np.inf)
         self.draw_w = np.full(jobs, np.nan)  # mean per board over the newest samples
@@ -61,34 +63,44 @@ class Observation:
         self._second = np.zeros((_SECOND, jobs))
         self._classes = (self.busy.classes, -1, self.busy.classes)
 
-    def add(self, now_s: float, mean_w: Floats, limit_w: Floats, capped: Bools | None = None) -> Ints:
+    def add(
+        self,
+        now_s: float,
+        mean_w: Floats,
+        limit_w: Floats,
+        capped: Bools | None = None,
+        hot: Bools | None = None,
+    ) -> Ints:
         """Take 100 ms means (k, G) of boards, NaN where missing, k at most 10, ending at `now_s`; the jobs that woke.
 
-        `limit_w` (G,) is enforced now (NaN unknown); `capped` (G,): the board says that a power cap slows it.
+        `limit_w` (G,) is enforced now (NaN unknown); `capped`, `hot` (G,): boards that a power cap, heat slows.
         """
         layout = self.layout
         span_s = len(mean_w) * STEP_S
         self._note_boards(mean_w, limit_w, span_s)
+        self.limiters.add(np.fmax.reduce(mean_w), limit_w, capped, hot, span_s)
         if not layout.job_count:
             return np.zeros(0, dtype=np.int64)
         self.ahead_w[self.ahead_until_s < now_s] = np.nan
         sample_w = self._per_job(mean_w)
         cap_w = self._job_limit(limit_w)
         near = HIDING_SHARE * cap_w
-        if capped is not None and capped.any():
-            flagged = np.maximum.reduceat(capped[layout.seat].astype(np.int8), layout.job_start) > 0
-            near = np.where(flagged, FLAGGED_SHARE, HIDING_SHARE) * cap_w
+        if capped is not None:
+            near = np.where(self._any_board(capped), FLAGGED_SHARE, HIDING_SHARE) * cap_w
         pinned = sample_w > near
         settled_s = np.minimum.reduceat(self.still_s[layout.seat], layout.job_start)
         # Just after a limit moved the draw still answers to the lower of the two.
         unsettled = settled_s < STILL_S
         self.lowest_w = np.where(unsettled, np.fmin(self.lowest_w, cap_w), cap_w)
         hidden = pinned | (unsettled & (sample_w > HIDING_SHARE * self.lowest_w))
+        hidden |= self._any_board(self.limiters.held)  # such draw is no demand
         self.busy.add(sample_w, hidden, self.peaks.peak_w)
         self.peaks.add(sample_w, hidden, pinned, cap_w)
         self.highest_w = self._highest(mean_w[-1])
         belief = Belief(self.peaks.peak_w, cap_w)
-        woken = self.stalls.add(now_s, sample_w, self.highest_w, near, belief, STEP_S)
+        slowed = self._any_board(self.limiters.slowed) & ~self.stalls.stalled
+        highest_w = np.where(slowed, cap_w, self.highest_w)  # it does not wait
+        woken = self.stalls.add(now_s, sample_w, highest_w, near, belief, STEP_S)
         self._learn_overshoot(mean_w, hidden, span_s)
         self.draw_w = _mean(sample_w)
         self._seconds(sample_w, cap_w)
@@ -129,10 +141,9 @@ class Observation:
         cap_w = self._job_limit(self.limit_w)
         still_s = np.minimum.reduceat(self.still_s[layout.seat], layout.job_start)
         tells = (still_s >= SETTLED_S) & self.peaks.known & ~self.stalls.stalled
-        good = tells[jobs]
-        jobs = jobs[good]
+        jobs, period_s = jobs[tells[jobs]], period_s[tells[jobs]]
         ratio = np.minimum(1.0, cap_w[jobs] / self.peaks.peak_w[jobs])
-        self.learned.hear(jobs, period_s[good], ratio, self.busy.classes[jobs])
+        self.learned.hear(jobs, period_s, ratio, self.busy.classes[jobs])
 
     def expect(self, job: int, peak_w: float, until_s: float) -> None:
         """A forecast announces a higher peak; it counts until then."""
@@ -193,6 +204,12 @@ class Observation:
         sums = np.add.reduceat(np.where(gone, 0.0, seats), layout.job_start, axis=1)
         read = layout.gpu_count - np.add.reduceat(gone.astype(np.float64), layout.job_start, axis=1)
         return np.where(read >= layout.gpu_count / 2, sums / np.maximum(read, 1.0), np.nan)
+
+    def _any_board(self, boards: Bools) -> Bools:
+        """Jobs (J,) with such a board."""
+        if not boards.any():
+            return np.zeros(self.layout.job_count, dtype=np.bool_)
+        return np.asarray(np.logical_or.reduceat(boards[self.layout.seat], self.layout.job_start), np.bool_)
 
     def _highest(self, board_w: Floats) -> Floats:
         """Draw of the highest board of each job (J,), NaN where none was read."""
@@ -256,6 +273,7 @@ def _carry_boards(old: Observation, new: Observation) -> None:
     here, there = np.flatnonzero(back >= 0), back[back >= 0]
     for name in ("gpu_w", "unread_s", "limit_w", "still_s"):
         getattr(new, name)[here] = getattr(old, name)[there]
+    new.limiters.take(old.limiters, here, there)
     new.overshoot.ratio[here] = old.overshoot.ratio[there]
     new.overshoot.learned_s[here] = old.overshoot.learned_s[there]
     new.overshoot.counted[here] = old.overshoot.counted[there]

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from easyrider.tree import Pacing
 from easyrider_policy.core import curves, history, holds
 from easyrider_policy.core.budgets import budgets
-from easyrider_policy.core.ceilings import ceilings
+from easyrider_policy.core.ceilings import ceilings, kept_back
 from easyrider_policy.core.crossing import ceiling_w
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.pacing import Moves, paced, stands
@@ -44,6 +44,7 @@ def plan(
     room = budgets(observation, walls, situation, ours, urgent.penalty_w, reactive)
     before = memory.solution if memory.loads_layout is layout else None
     held, held_why = holds.job_rows(layout, situation.holds or holds.nobody(layout.fleet))
+    held, held_why = kept_back(observation, ours, held, held_why)
     most_w = holds.lower_of(
         ceilings(observation, situation, changed_s, ours), holds.lowest_w(layout, situation.limit_w, held)
     )
