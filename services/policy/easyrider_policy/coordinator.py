@@ -163,7 +163,7 @@ class Coordinator:
         if len(observation.add(now_s, mean_w, gathering.limit_w, gathering.capped, gathering.hot)):
             self.urge("wake")
         picture.sampled()
-        picture.safety.ledger.learned(observation.overshoot.counted)
+        picture.safety.ledger.learned(observation.overshoot.could)
         walls.add(observation.believed_w(mean_w))
         if self.decision is not None and self.situation is not None:
             load_w = walls.board_part_w + walls.standing_w(self.situation.unmanaged_target_w)
@@ -208,6 +208,7 @@ class Coordinator:
         pacing = picture.rules.pacing
         self.decision = plan(picture.observation, picture.walls, situation, picture.memory, pacing)
         picture.memory = self.decision.memory
+        picture.walls.reckoned_w = self.decision.reckoned_w
         solution = self.decision.memory.solution
         self.draws = None if solution is None else draws(solution, situation)
         mean_w = picture.walls.target_means_w() + picture.walls.standing_w(situation.unmanaged_target_w)

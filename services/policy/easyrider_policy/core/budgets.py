@@ -14,8 +14,8 @@ from easyrider_policy.core.walls import Walls
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-REACTIVE_SHARE = 0.01
-"""Of the target, kept free while forecasts are not to be trusted."""
+REACTIVE_SHARE = 0.0025
+"""Kept free while forecasts are not to be trusted, however well the reckoning holds."""
 GRAIN_SHARE = 2e-4
 """Of the target: budgets are whole steps of it, so that noise of a few watts asks for no new plan."""
 
@@ -40,13 +40,15 @@ def budgets(
     """What limits leave after everything that is not a steered job. `ours` (G,): boards of steered jobs."""
     fleet, layout = observation.layout.fleet, observation.layout
     idle = situation.steered & (layout.job_of < 0)
-    armed_w = np.maximum(fleet.min_w, fleet.gpu_fallback_w) * observation.overshoot.counted
+    armed_w = np.maximum(fleet.min_w, fleet.gpu_fallback_w) * observation.overshoot.could
     could_w = np.where(ours, 0.0, np.where(idle, armed_w, situation.counted_w))
-    likely_w = np.where(ours, 0.0, _likely_w(observation, layout, situation.counted_w))
-    held_back_w = penalty_w + (REACTIVE_SHARE if reactive else 0.0) * situation.target_w
     standing_w = walls.standing_w(situation.unmanaged_target_w)
-    others_w = fleet.weights.normal(fleet.overhead_slope * _per_node(layout, likely_w))
-    target_w = situation.target_w - held_back_w - standing_w - others_w
+    room_w = situation.target_w - standing_w - others_w(observation, situation, ours)
+    # What was seen to be drawn less than was reckoned is credit; forecasts that are trusted need no margin.
+    share = walls.reckoning.share
+    share = share + REACTIVE_SHARE if reactive else np.minimum(share, 1.0)
+    target_w = np.where(room_w > 0, room_w / share, room_w) - penalty_w
+    held_back_w = np.maximum(room_w - target_w, 0.0)
     step_w = np.maximum(1.0, GRAIN_SHARE * situation.target_w)
     hard_w = situation.hard_w - fleet.margin_w - fleet.worst_fixed_w - situation.unmanaged_hard_w
     return Budgets(
@@ -54,6 +56,13 @@ def budgets(
         hard_w=hard_w - fleet.worst_wall_w(could_w),
         held_back_w=held_back_w,
     )
+
+
+def others_w(observation: Observation, situation: Situation, ours: Bools) -> Floats:
+    """Wall watts (D,) that boards which are not ours (G,) are taken to draw, machines apart."""
+    fleet, layout = observation.layout.fleet, observation.layout
+    likely_w = np.where(ours, 0.0, _likely_w(observation, layout, situation.counted_w))
+    return fleet.weights.normal(fleet.overhead_slope * _per_node(layout, likely_w))
 
 
 def _likely_w(observation: Observation, layout: Layout, counted_w: Floats) -> Floats:

@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 WINDOW_S: Final = 10
 MEMORY_S: Final = 60
 ENOUGH_S: Final = 20
-_STEP: Final = 0.02
+_STEP: Final = 0.005
 
 
 class Duty:

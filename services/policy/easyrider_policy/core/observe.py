@@ -249,7 +249,10 @@ class Observation:
 
     def _close(self, cap_w: Floats) -> None:
         """A whole second is there."""
-        self.duty.add_second(self._second.sum(axis=0) / _SECOND, np.minimum(cap_w, self.peaks.peak_w))
+        # What boards draw above a limit that binds counts as overshoot already, and not again as duty.
+        counted = np.add.reduceat(self.overshoot.counted[self.layout.seat], self.layout.job_start)
+        level_w = np.minimum(cap_w * counted / self.layout.gpu_count, self.peaks.peak_w)
+        self.duty.add_second(self._second.sum(axis=0) / _SECOND, level_w)
         if self.samples % (5 * _SECOND) == 0:
             self.busy.settle(self.peaks.peak_w, cap_w)
 

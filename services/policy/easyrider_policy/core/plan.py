@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 from easyrider.tree import Pacing
 from easyrider_policy.core import curves, history, holds
-from easyrider_policy.core.budgets import budgets
+from easyrider_policy.core.budgets import budgets, others_w
 from easyrider_policy.core.ceilings import ceilings, kept_back
 from easyrider_policy.core.crossing import ceiling_w
 from easyrider_policy.core.observe import Observation
-from easyrider_policy.core.pacing import Moves, paced, stands
+from easyrider_policy.core.pacing import Moves, counts, paced, stands
 from easyrider_policy.core.pilots import pilot_floors
 from easyrider_policy.core.question import ask
 from easyrider_policy.core.reasons import reasons
@@ -54,6 +54,7 @@ def plan(
     live = solve(layout, question, before)
     next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing, held)
     why = holds.said(reasons(layout, live, next_w, observation.peaks.known), held_why)
+    reckoned_w = counts(live.problem, live.problem.peak_w, next_w) + others_w(observation, situation, ours)
     best_w = live.limit_w
     mine = question.mine
     if not mine.all():
@@ -76,6 +77,7 @@ def plan(
         observed_w=walls.board_part_w + walls.standing_w(situation.unmanaged_target_w),
         price=live.allocation.own_price,
         missing_w=live.floors.missing_w,
+        reckoned_w=reckoned_w,
         alarm=urgent.alarm,
         reactive=reactive,
         gap=live.allocation.gap,
@@ -106,7 +108,9 @@ def _weighed(observation: Observation, memory: Memory, ours: Bools) -> Loads:
     same &= memory.loads_version == observation.overshoot.version
     if same and known is not None and steered is not None and np.array_equal(steered, ours):
         return known
-    return loads(observation.layout, np.where(ours, observation.overshoot.counted, 0.0))
+    overshoot = observation.overshoot
+    draws, could = np.where(ours, overshoot.counted, 0.0), np.where(ours, overshoot.could, 0.0)
+    return loads(observation.layout, draws, could)
 
 
 def _paced(

@@ -82,6 +82,7 @@ class Decision:
     observed_w: Floats  # (D,) wall watts now, from boards and the learned offset
     price: Floats  # (D,) weighted boards' worth of speed that one more wall watt buys
     missing_w: Floats  # (D,) above 0: infeasible by so much
+    reckoned_w: Floats  # (D,) wall watts that boards are expected to bring, as a mean
     alarm: Bools  # (D,) an emergency now
     reactive: bool
     gap: float  # certified share of the lost work between this and the optimum

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easyrider_policy.core.fleet import Fleet
+from easyrider_policy.core.reckoning import Reckoning
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,6 +50,8 @@ class Walls:
         self._at = 0
         self.ring = np.zeros((SECONDS, domains))
         self.filled = 0
+        self.reckoning = Reckoning(domains)
+        self.reckoned_w = np.full(domains, np.nan)  # board part that the newest plan expects
         windows_s = [min(SECONDS, max(1, round(d.target_window_s))) for d in fleet.domain_records]
         self._windows = [(span, np.array([w == span for w in windows_s])) for span in sorted(set(windows_s))]
         self._waiting: list[Floats] = []  # newest readings of meters, oldest first
@@ -82,7 +85,9 @@ class Walls:
         self._sum += part.sum(axis=0) / len(part) * len(board_w)
         self._count += len(board_w)
         if self._count >= _STEPS:
-            self.ring[self.filled % SECONDS] = self._sum / self._count
+            second_w = self._sum / self._count
+            self.ring[self.filled % SECONDS] = second_w
+            self.reckoning.add_second(second_w, self.reckoned_w)
             self.filled += 1
             self._sum, self._count = np.zeros_like(self._sum), 0
 

@@ -22,17 +22,25 @@ class Loads:
     per_job: Floats  # (J,) wall watts that a watt per board of the job brings, over all its boards
 
 
-def loads(layout: Layout, factor: Floats) -> Loads:
-    """Weights of jobs. `factor` (G,): draw per watt of limit (overshoot), 0 for boards that are not steered."""
+def loads(layout: Layout, factor: Floats, could: Floats | None = None) -> Loads:
+    """Weights of jobs. `factor` (G,): draw per watt of limit (overshoot), 0 for boards that are not steered.
+
+    `could` (G,): the same at its worst, for hard limits, where that is more.
+    """
     fleet = layout.fleet
-    slope = fleet.overhead_slope[fleet.gpu_node[layout.seat]] * factor[layout.seat]
-    at_leaf = tally(layout.seat_leaf, slope, len(layout.leaf_job))
+    node_slope = fleet.overhead_slope[fleet.gpu_node[layout.seat]]
+    at_leaf = tally(layout.seat_leaf, node_slope * factor[layout.seat], len(layout.leaf_job))
     linked = at_leaf[layout.link_leaf]
+    worst = linked
+    if could is not None:
+        worst = tally(layout.seat_leaf, node_slope * could[layout.seat], len(layout.leaf_job))[
+            layout.link_leaf
+        ]
     pairs = len(layout.pair_job)
     return Loads(
         at_leaf=at_leaf,
         normal=tally(layout.link_pair, linked * layout.link_normal, pairs),
-        worst=tally(layout.link_pair, linked * layout.link_worst, pairs),
+        worst=tally(layout.link_pair, worst * layout.link_worst, pairs),
         per_job=tally(layout.leaf_job, at_leaf, layout.job_count),
     )
 
