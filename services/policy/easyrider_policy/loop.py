@@ -5,7 +5,7 @@ import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,12 +72,12 @@ class Loop:
     ) -> None:
         self._coordinator, self._bus, self._scribe, self._news = coordinator, bus, scribe, news
         self._tick_s, self._clocks = tick_s, clocks
-        self._seq = 0
         self._began_s: float | None = None
         self._verified = False
         self._waited: tuple[Fleet, Bools] | None = None  # boards (G,) whose raise waits
         self._unfit: tuple[str, ...] = ()
         self.looked_s = self._lent_s = self._told_s = -math.inf
+        self._seq, self._moved = 0, (0, 0)  # boards lowered and raised since a plan was told
         self._untold: str | None = None  # what caused the first plan that nobody has been told of
         self.notes: list[Callable[[Look], None]] = []  # told of a look before it is written down
         self.says: list[Callable[[Look], Awaitable[None]]] = []  # say what goes before commands
@@ -128,15 +128,23 @@ class Loop:
         gauges.show_lead(lead.phase != "contending", lead.epoch)
         gauges.show_orders(look.orders)
         self._untold = self._untold or look.cause
-        boards = len(self._coordinator.picture.fleet.gpus)
-        if self._untold is not None and now_s - self._told_s >= boards * TELL_PER_BOARD_S:
+        self._moved = self._moved[0] + look.orders.lowers, self._moved[1] + look.orders.raises
+        if self._untold is not None and self._may_tell(look, now_s):
             await self._tell(look, self._untold, now_s, look_ms)
-            self._untold, self._told_s = None, now_s
+            self._untold, self._told_s, self._moved = None, now_s, (0, 0)
         elif not self._coordinator.picture.fleet.nodes:
             await self._tell_lender(look, now_s)
         elif not self._coordinator.picture.fleet.gpus:
             self._say_why_no_plan(now_s)
         await self._news.tell(look, now_s)
+
+    def _tell_every_s(self) -> float:
+        return len(self._coordinator.picture.fleet.gpus) * TELL_PER_BOARD_S
+
+    def _may_tell(self, look: Look, now_s: float) -> bool:
+        """Of a large site rather in a look that made no plan: both in one would keep what comes next waiting."""
+        every_s, ago_s = self._tell_every_s(), now_s - self._told_s
+        return ago_s >= every_s and (look.cause is None or every_s < self._tick_s or ago_s >= 2 * every_s)
 
     def _say_what_is_unfit(self) -> None:
         unfit = self._coordinator.picture.unfit
@@ -250,11 +258,14 @@ class Loop:
         if decision is None:
             return
         self._seq += 1
+        orders = look.orders
+        if self._tell_every_s() >= self._tick_s:  # it is told of several looks at once
+            orders = replace(orders, lowers=self._moved[0], raises=self._moved[1])
         plan = tell(
             coordinator.picture,
             decision,
             look.sums,
-            look.orders,
+            orders,
             seq=self._seq,
             cause=cause,
             plan_ms=look_ms,

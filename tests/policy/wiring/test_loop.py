@@ -192,3 +192,26 @@ async def test_a_large_site_is_told_of_its_plans_less_often_and_commanded_all_th
 
     assert 2 <= len(led.said(Plan, since)) <= 4
     assert len(led.said(SetLimits, since)) >= 10  # two nodes, granted every second
+
+
+async def test_a_large_site_is_told_beside_the_looks_that_plan_and_of_all_that_moved_since(
+    led: Wired, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "TELL_PER_BOARD_S", 0.5)
+    looks: list[tuple[str | None, int]] = []
+    led.loop.notes.append(lambda look: looks.append((look.cause, look.orders.lowers)))
+    since, told_after = len(led.bus.exchange.said), []
+
+    for at in range(60):
+        if at == 30:
+            led.picture.accept(rules(version=2, pdu_w=1800.0))
+        before = len(led.said(Plan, since))
+        await led.look()
+        if len(led.said(Plan, since)) > before:
+            told_after.append(len(looks))
+
+    assert told_after
+    assert all(looks[at - 1][0] is None for at in told_after)
+    first, last = told_after[0], told_after[-1]
+    lowered = sum(plan.lowers for plan in led.said(Plan, since)[1:])
+    assert lowered == sum(low for _, low in looks[first:last]) > 0
