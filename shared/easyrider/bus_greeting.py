@@ -96,7 +96,7 @@ def greet(url: str, caller: Caller, within_s: float) -> Greeted:
     except BaseException:
         link.close()
         raise
-    return Greeted(link, lines, int(info.get("max_payload", _LONGEST_BYTES)))
+    return Greeted(link, lines, max_payload_bytes_of(info, _LONGEST_BYTES))
 
 
 def info_of(line: bytes) -> dict[str, Any]:
@@ -111,6 +111,12 @@ def info_of(line: bytes) -> dict[str, Any]:
     if not isinstance(info, dict):
         raise TurnedAway("it speaks no NATS")
     return info
+
+
+def max_payload_bytes_of(info: dict[str, Any], known: int) -> int:
+    """The bytes of the largest message that a server takes; `known` where it does not say."""
+    told = info.get("max_payload")
+    return told if type(told) is int and told > 0 else known
 
 
 def error_of(line: bytes) -> str:

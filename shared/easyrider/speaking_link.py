@@ -17,7 +17,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from easyrider import log, metrics
-from easyrider.bus_greeting import Caller, Greeted, Lines, TurnedAway, error_of, greet, info_of
+from easyrider.bus_greeting import (
+    Caller,
+    Greeted,
+    Lines,
+    TurnedAway,
+    error_of,
+    greet,
+    info_of,
+    max_payload_bytes_of,
+)
 from easyrider.tls import why_refused
 
 _PING_S, _PINGS_UNANSWERED = 2.0, 2
@@ -147,7 +156,7 @@ class SpeakingLink:
             self._pings = 0
         elif line.startswith(b"INFO"):
             info = info_of(line)
-            self._max_payload_bytes = int(info.get("max_payload", self._max_payload_bytes))
+            self._max_payload_bytes = max_payload_bytes_of(info, self._max_payload_bytes)
             if info.get("ldm"):  # it will close soon: this link goes on until there is another
                 self._connect()
         elif line.startswith(b"-ERR"):

@@ -1,6 +1,7 @@
 """The link that only speaks, at a real nats-server that is killed, frozen, full, foreign or closing down."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -212,3 +213,39 @@ def test_a_server_that_never_ends_its_greeting_is_given_up() -> None:
             greet(f"nats://127.0.0.1:{server.getsockname()[1]}", Caller(name="x"), 0.3)
 
         assert time.monotonic() - began_s < 2
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"INFO no json\r\n",
+        b"INFO [1]\r\n",
+        b'INFO {"max_payload": "much"}\r\nPONG\r\nINFO 7\r\n',
+        b"-ERR 'maximum connections exceeded'\r\n",
+        b"",
+    ],
+)
+async def test_whatever_speaks_no_nats_is_tried_again_and_harms_nothing(
+    greeting: bytes, voice: MakeVoice
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        served: list[int] = []
+
+        def serve() -> None:
+            for _ in range(2):
+                link, _ = server.accept()
+                with link, contextlib.suppress(OSError):
+                    link.sendall(greeting)
+                    link.shutdown(socket.SHUT_WR)
+                    while link.recv(4096):
+                        pass
+                served.append(1)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        v = voice(f"nats://127.0.0.1:{server.getsockname()[1]}")
+
+        await v.until(lambda: len(served) == 2)
+
+        assert {news.what for news in v.news} <= {"waits", "up", "lost"}
