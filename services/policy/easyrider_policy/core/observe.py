@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core import curves
 from easyrider_policy.core.busy import Busy
+from easyrider_policy.core.carrying import carry_boards, carry_jobs
 from easyrider_policy.core.duty import Duty
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.learned_curves import SETTLED_S, LearnedCurves
@@ -60,7 +61,7 @@ class Observation:
         self.ahead_w = np.full(jobs, np.nan)  # higher peaks that a forecast announces
         self.ahead_until_s = np.full(jobs, -np.inf)
         self.job_rows = {job.id: row for row, job in enumerate(layout.jobs)}
-        self._second = np.zeros((_SECOND, jobs))
+        self.second = np.zeros((_SECOND, jobs))
         self._classes = (self.busy.classes, -1, self.busy.classes)
 
     def add(
@@ -162,7 +163,7 @@ class Observation:
     def carried(self, layout: Layout) -> "Observation":
         """What stays true on a new layout: boards' overshoot, and jobs of the same id, boards and start."""
         new = Observation(layout)
-        _carry_boards(self, new)
+        carry_boards(self, new)
         before = {
             (job.id, _uuids(self.layout, job.gpus), job.started_s): i
             for i, job in enumerate(self.layout.jobs)
@@ -176,7 +177,7 @@ class Observation:
             old_columns, new_columns = (
                 np.array(column, dtype=np.int64) for column in zip(*same, strict=True)
             )
-            _carry_jobs(self, new, old_columns, new_columns)
+            carry_jobs(self, new, old_columns, new_columns)
         new.samples = self.samples
         return new
 
@@ -237,12 +238,12 @@ class Observation:
 
     def _seconds(self, sample_w: Floats, cap_w: Floats) -> None:
         if len(sample_w) == _SECOND and self.samples % _SECOND == 0:
-            self._second[:] = sample_w
+            self.second[:] = sample_w
             self.samples += _SECOND
             self._close(cap_w)
             return
         for row in sample_w:
-            self._second[self.samples % _SECOND] = row
+            self.second[self.samples % _SECOND] = row
             self.samples += 1
             if self.samples % _SECOND == 0:
                 self._close(cap_w)
@@ -252,7 +253,7 @@ class Observation:
         # What boards draw above a limit that binds counts as overshoot already, and not again as duty.
         counted = np.add.reduceat(self.overshoot.counted[self.layout.seat], self.layout.job_start)
         level_w = np.minimum(cap_w * counted / self.layout.gpu_count, self.peaks.peak_w)
-        self.duty.add_second(self._second.sum(axis=0) / _SECOND, level_w)
+        self.duty.add_second(self.second.sum(axis=0) / _SECOND, level_w)
         if self.samples % (5 * _SECOND) == 0:
             self.busy.settle(self.peaks.peak_w, cap_w)
 
@@ -268,36 +269,3 @@ def _mean(sample_w: Floats) -> Floats:
 
 def _uuids(layout: Layout, rows: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(sorted(layout.fleet.gpus[row] for row in rows))
-
-
-def _carry_boards(old: Observation, new: Observation) -> None:
-    index = old.layout.fleet.gpu_index
-    back = np.array([index.get(uuid, -1) for uuid in new.layout.fleet.gpus], dtype=np.int64)
-    here, there = np.flatnonzero(back >= 0), back[back >= 0]
-    for name in ("gpu_w", "unread_s", "limit_w", "still_s"):
-        getattr(new, name)[here] = getattr(old, name)[there]
-    new.limiters.take(old.limiters, here, there)
-    new.overshoot.ratio[here] = old.overshoot.ratio[there]
-    new.overshoot.learned_s[here] = old.overshoot.learned_s[there]
-    new.overshoot.counted[here] = old.overshoot.counted[there]
-
-
-def _carry_jobs(old: Observation, new: Observation, a: Ints, b: Ints) -> None:
-    for part, names in (
-        (
-            "peaks",
-            ("known", "peak_w", "high_w", "free_top_w", "hiding_w", "counts", "hid", "level_w", "held"),
-        ),
-        ("busy", ("ring", "off", "share", "classes")),
-        ("learned", ("shape", "trusted", "heard", "since_move", "sums", "told")),
-        ("stalls", ("stalled", "low_s", "missing_s", "woke_s")),
-        ("duty", ("seconds", "ratios", "age_s", "duty")),
-    ):
-        for name in names:
-            getattr(getattr(new, part), name)[..., b] = getattr(getattr(old, part), name)[..., a]
-    for name in ("draw_w", "highest_w", "lowest_w"):
-        getattr(new, name)[b] = getattr(old, name)[a]
-    new._second[:, b] = old._second[:, a]
-    new.learned.version = old.learned.version + 1
-    new.peaks.block, new.peaks.filled = old.peaks.block, old.peaks.filled
-    new.busy.at, new.duty.row = old.busy.at, old.duty.row
