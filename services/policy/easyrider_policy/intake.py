@@ -27,7 +27,7 @@ MOST = 4096
 
 
 class Usual(NamedTuple):
-    """What a node's frames said when the desk judged them last."""
+    """What a node's frames say of themselves as long as nothing is unusual about them."""
 
     node: int
     name: str
@@ -80,7 +80,7 @@ class Intake:
                 alike, nodes = defaultdict(list), set()
             if usual is None:
                 self._desk.on_frame(frame, arrival)
-                self._learn(frame, arrival)
+                self._usual.pop(arrival.subject, None)
             else:
                 alike[usual.boards].append((usual, frame, arrival))
                 nodes.add(node)
@@ -92,7 +92,7 @@ class Intake:
 
         A list of boards that is said again with the hash known is no news.
         """
-        usual = self._usual.get(arrival.subject)
+        usual = self._usual.get(arrival.subject) or self._learn(frame, arrival)
         if (
             usual is None
             or frame.boot_id != usual.boot_id
@@ -137,16 +137,17 @@ class Intake:
             if frame.slow_ok:  # once a second of each node
                 picture.gathering.add_reasons(usual.rows, frame_batch.reasons(frame))
 
-    def _learn(self, frame: NodeFrame, arrival: Arrival) -> None:
-        """What the desk took is what this node usually says, if it names all its boards in the fleet's order."""
-        self._usual.pop(arrival.subject, None)
+    def _learn(self, frame: NodeFrame, arrival: Arrival) -> Usual | None:
+        """What this node usually says, if a list that is known names all its boards in the fleet's order."""
         picture = self._picture
         node = picture.fleet.node_index.get(frame.node)
         if node is None or arrival.subject != subjects.frame(picture.region, frame.node):
-            return
+            return None
         rows, mine = picture.rows_of(frame.node, frame.gpus_hash), picture.fleet.gpus_of(node)
-        if rows is None or not np.array_equal(rows, np.arange(mine.start, mine.stop)):
-            return
-        if len(rows) == frame.gpu_count > 0:
-            usual = Usual(node, frame.node, frame.boot_id, frame.gpus_hash, len(rows), rows)
-            self._usual[arrival.subject] = usual
+        if rows is None or not len(rows) == frame.gpu_count == mine.stop - mine.start > 0:
+            return None
+        if not np.array_equal(rows, np.arange(mine.start, mine.stop)):
+            return None
+        usual = Usual(node, frame.node, frame.boot_id, frame.gpus_hash, len(rows), rows)
+        self._usual[arrival.subject] = usual
+        return usual
