@@ -2,4 +2,5 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parents[2] / "bench")]
+sys.path.insert(0, str(HERE))
+sys.path.append(str(HERE.parents[2] / "bench"))  # last: names there are common ones
