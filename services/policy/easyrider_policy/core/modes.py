@@ -98,10 +98,9 @@ def may_be_limited(rules: Sequence[ModeRule], fleet: Fleet, least: int = ACTIVE)
     `least`: place in `MODES` from which on a mode counts.
     """
     by_job = [r for r in rules if MODES.index(r.mode) >= least and not set(r.selector) <= set(NODE_KEYS)]
-    found = np.zeros(len(fleet.nodes), dtype=np.bool_)
-    for node in range(len(fleet.nodes)):
-        labels = _node_labels(fleet, node)
-        found[node] = MODES.index(mode_of(rules, labels)) >= least or any(_fits(r, labels) for r in by_job)
+    found: NDArray[np.bool_] = node_modes(rules, fleet) >= least
+    for node in np.flatnonzero(~found).tolist() if by_job else ():
+        found[node] = any(_fits(rule, _node_labels(fleet, node)) for rule in by_job)
     return found
 
 
