@@ -9,7 +9,7 @@ from mutants import copy_packages, edit
 pytestmark = [pytest.mark.mutation, pytest.mark.slow, pytest.mark.timeout(180)]
 
 LEASE, LENDING = "easyrider_policy/core/lease.py", "easyrider_policy/core/lending.py"
-ACCOUNT = "easyrider_policy/core/account.py"
+ACCOUNT, LENT = "easyrider_policy/core/account.py", "easyrider_policy/core/lent.py"
 REGION, PARENT = "policy/regions/test_lease.py", "policy/regions/test_lending.py"
 DARK, FREED = "easyrider_policy/core/dark_regions.py", "policy/regions/test_dark_regions.py"
 GUARDS = (
@@ -52,7 +52,7 @@ GUARDS = (
     Guard(
         "the wait after a lease",
         "easyrider_policy",
-        ((LENDING, "return borrower.levels * self.lease_s + below_s", "return 0.0"),),
+        ((LENT, "return borrower.levels * self.lease_s + below_s", "return 0.0"),),
         (f"{PARENT}::test_a_silent_region_counts_all_it_was_granted_until_the_full_wait_then_its_share",),
     ),
     Guard(
@@ -65,13 +65,13 @@ GUARDS = (
     Guard(
         "the worst after a take-over",
         "easyrider_policy",
-        ((LENDING, "max(known_w, account.borrower.worst_w) if unknown", "known_w if unknown"),),
+        ((LENT, "max(known_w, account.borrower.worst_w) if unknown", "known_w if unknown"),),
         (f"{PARENT}::test_after_a_take_over_a_region_counts_its_whole_domain_until_it_names_a_budget_of_ours",),
     ),
     Guard(
         "the order of demands",
         "easyrider_policy",
-        ((LENDING, "(demand.epoch, demand.seq) <= (before.epoch, before.seq)", "False"),),
+        ((LENT, "(demand.epoch, demand.seq) <= (before.epoch, before.seq)", "False"),),
         (f"{PARENT}::test_a_late_or_repeated_demand_changes_nothing",),
     ),
     Guard(

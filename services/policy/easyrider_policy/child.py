@@ -3,22 +3,20 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Protocol
 
 from easyrider import log, metrics, scopes, subjects
 from easyrider.bus_port import Arrival, BusDown, BusPort
 from easyrider.errors import MalformedMessage
-from easyrider.messages import Budget, Demand
+from easyrider.messages import Budget
 from easyrider.tree import Region
 from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.coordinator import Coordinator
-from easyrider_policy.core import demands
-from easyrider_policy.core.crossing import packed, told, unpacked
+from easyrider_policy.core.crossing import unpacked
 from easyrider_policy.core.guarantee import Guarantee, Share
 from easyrider_policy.core.lease import Envelope, Lease
 from easyrider_policy.handlers import EPOCHS
-from easyrider_policy.lender import solution_of
+from easyrider_policy.own_demand import Clocks, OwnDemand
 
 _LOG = log.get("policy")
 _BUDGETS = metrics.counter(
@@ -30,13 +28,6 @@ _LEFT_S = metrics.gauge(
 )
 CHANGED_W = 1.0
 Note = Callable[[dict[str, object]], None]
-
-
-class Clocks(Protocol):
-    """Boot clock, and Unix and monotonic stamps, in ns."""
-
-    def boot_ns(self) -> int: ...
-    def stamps_ns(self) -> tuple[int, int]: ...
 
 
 class Child:
@@ -54,13 +45,12 @@ class Child:
         self._coordinator, self._picture = coordinator, coordinator.picture
         self._bus, self._clocks, self._note = bus, clocks, note
         self._file, self._shares = files
-        self._boot_id = boot_id
-        self._seq = 0
         self._hurry = asyncio.Event()
         self._leads = self._over = False
         self._last: Envelope | None = None
         self.lease = Lease(boot_id, guaranteed_w=0.0, reaction_s=0.0, longest_s=0.0, kept=self._file.read())
         self.guarantee = Guarantee(self._shares.read_share())
+        self._words = OwnDemand(coordinator, clocks, self.lease, self.guarantee, boot_id)
         self._keeping = asyncio.Lock()
         coordinator.prepares.append(self.prepare)
         self.prepare(0.0)
@@ -92,7 +82,7 @@ class Child:
         _LEFT_S.labels(region.id).set(now.left_s if now.granted_w is not None else 0.0)
         self._tell_change(now)
         leads = picture.safety.lead.phase != "contending"
-        counted = self._counted_w()
+        counted = self._words.counted_w()
         over = counted is not None and counted > now.hard_w + CHANGED_W
         if (leads and not self._leads) or (self._over and not over):
             self._hurry.set()
@@ -151,65 +141,11 @@ class Child:
         self._lead()
         if (share := self.guarantee.unkept()) is not None:
             await self._keep(share)
-        demand = self.demand(region)
+        demand = self._words.demand(region)
         try:
             await self._bus.publish(subjects.demand(demand.parent, demand.region), demand)
         except (BusDown, MalformedMessage) as fault:
             log.bounded(_LOG, "demand", 10.0).warning("a demand did not leave", fault=str(fault))
-
-    def demand(self, region: Region) -> Demand:
-        """What this region needs, and what it obeys."""
-        coordinator, picture = self._coordinator, self._picture
-        t_ns, mono_ns = self._clocks.stamps_ns()
-        boot_ns = self._clocks.boot_ns()
-        now_s = mono_ns / 1e9
-        solution, lender, sums = solution_of(coordinator.decision), coordinator.lender, coordinator.sums
-        # A decision of another fleet is forgotten with it; so is what it was made from.
-        situation = None if coordinator.decision is None else coordinator.situation
-        points = demands.nothing()
-        want_w = self.lease.envelope(boot_ns).hard_w  # without a curve: what it has, no more
-        floor_w: float | None = None
-        if sums is not None and len(sums.counted_w) == len(picture.fleet.domains):
-            overshoot = picture.safety.ledger.overshoot
-            floor_w = demands.floor_w(situation, sums, picture.fleet, overshoot, 0, picture.regions)
-            estimates = picture.meters.estimates(now_s)
-            room = lender.measure(now_s, estimates, solution, situation)
-            if not coordinator.learning(now_s):
-                points = demands.curve(room, float(lender.whole_w[0]), 0, solution, picture.regions, now_s)
-        self._seq += 1
-        own = told(solution, None if situation is None else situation.echo, picture.job_keys)
-        job_keys, job_shares = packed(picture.regions.crossing.upward(own))
-        decision, epoch = coordinator.decision, picture.safety.lead.epoch
-        observed_w = None
-        if decision is not None:
-            observed_w = float(decision.observed_w[0] + picture.regions.drawn_w(now_s)[0])
-        elif sums is not None and not picture.fleet.nodes:
-            observed_w = float(
-                (picture.walls.standing_w(sums.unmanaged_w) + picture.regions.drawn_w(now_s))[0]
-            )
-        return Demand(
-            parent=str(region.parent),
-            region=region.id,
-            boot_id=self._boot_id,
-            nonce=self.lease.mint(boot_ns),
-            observed_w=None if observed_w is None else max(0.0, observed_w),
-            floor_w=None if floor_w is None else max(0.0, floor_w),
-            want_w=max(region.guaranteed_w or 0.0, float(points[0][-1]) if len(points[0]) else want_w),
-            curve_w=tuple(points[0].tolist()),
-            curve_value=tuple(points[1].tolist()),
-            t_ns=t_ns,
-            mono_ns=mono_ns,
-            tree=picture.rules.id,
-            tree_version=0 if self.guarantee.kept is None else self.guarantee.kept.version,
-            epoch=max(0, epoch),
-            seq=self._seq,
-            highest_epoch=self.lease.named[0],
-            highest_seq=self.lease.named[1],
-            granted_w=self.lease.provable_w(boot_ns),
-            counted_w=self._counted_w(),
-            job_keys=job_keys,
-            job_shares=job_shares,
-        )
 
     def _share(self) -> None:
         self.lease.guaranteed_w = 0.0 if self.guarantee.obeyed is None else self.guarantee.obeyed.watts
@@ -232,14 +168,6 @@ class Child:
         lead = self._picture.safety.lead
         if lead.phase != "contending":
             self.lease.led_by(lead.epoch)
-
-    def _counted_w(self) -> float | None:
-        sums, picture = self._coordinator.sums, self._picture
-        if sums is None or len(sums.counted_w) != len(picture.fleet.domains):
-            return None
-        # `counted_w` of a look is our own boards and fixed loads; regions below come on top.
-        _, mono_ns = self._clocks.stamps_ns()
-        return demands.counted_w(sums, picture.fleet, 0, picture.regions, mono_ns / 1e9)
 
     def _tell_change(self, now: Envelope) -> None:
         last, self._last = self._last, now
