@@ -163,7 +163,8 @@ class Coordinator:
         if len(observation.add(now_s, mean_w, gathering.limit_w, gathering.capped, gathering.hot)):
             self.urge("wake")
         picture.sampled()
-        picture.safety.ledger.learned(observation.overshoot.could)
+        overshoot = observation.overshoot
+        picture.safety.ledger.learned(np.where(picture.managed, overshoot.could, overshoot.counted))
         walls.add(observation.believed_w(mean_w))
         if self.decision is not None and self.situation is not None:
             load_w = walls.board_part_w + walls.standing_w(self.situation.unmanaged_target_w)

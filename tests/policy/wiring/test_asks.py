@@ -201,8 +201,9 @@ async def test_a_node_that_speaks_is_not_freed_and_one_that_is_dark_is(led: Wire
     assert speaks is not None
     assert not speaks.ok
     assert "was heard" in speaks.reason
-    assert (before_w, after_w) == (1400.0, 0.0)  # no boot guard: silent, it counts device maximum
-    assert freed == {"node": "a", "freed_w": 1400.0}
+    # No boot guard: silent, it counts device maximum, and what boards may draw above a limit.
+    assert (before_w, after_w) == (pytest.approx(1.03 * 1400.0), 0.0)
+    assert freed == {"node": "a", "freed_w": pytest.approx(1.03 * 1400.0)}
     await led.seconds(0.2)
     assert led.journal.of("node_freed")[0]["who"] == "ann"
 

@@ -48,13 +48,13 @@ def budgets(
     share = walls.reckoning.share
     share = share + REACTIVE_SHARE if reactive else np.minimum(share, 1.0)
     target_w = np.where(room_w > 0, room_w / share, room_w) - penalty_w
-    held_back_w = np.maximum(room_w - target_w, 0.0)
     step_w = np.maximum(1.0, GRAIN_SHARE * situation.target_w)
+    target_w = np.floor(target_w / step_w) * step_w
     hard_w = situation.hard_w - fleet.margin_w - fleet.worst_fixed_w - situation.unmanaged_hard_w
     return Budgets(
-        target_w=np.floor(target_w / step_w) * step_w,
+        target_w=target_w,
         hard_w=hard_w - fleet.worst_wall_w(could_w),
-        held_back_w=held_back_w,
+        held_back_w=np.maximum(room_w - target_w, 0.0),
     )
 
 

@@ -17,8 +17,6 @@ Bools = NDArray[np.bool_]
 MOST: Final = 1.03
 _PLAUSIBLE: Final = (0.90, 1.10)
 _PER_S: Final = 0.05
-WATCHED_S: Final = 5.0
-"""A board bound for so long has shown how far it overshoots."""
 _STILL: Final = 0.003
 
 
@@ -33,8 +31,8 @@ class Overshoot:
 
     @property
     def could(self) -> Floats:
-        """What may be drawn (G,) per watt of limit: the most there is, of a board not yet watched while bound."""
-        return np.where(self.learned_s >= WATCHED_S, self.counted, MOST)
+        """What may be drawn (G,) per watt of limit: the most there is, since no sensor of its own proves less."""
+        return np.full(len(self.counted), MOST)
 
     def add(self, mean_w: Floats, limit_w: Floats, bound: Bools, span_s: float) -> None:
         """Take means (G,) over `span_s` of boards; `bound` (G,): held by a limit that stood still."""
