@@ -85,7 +85,7 @@ def test_a_feed_that_has_to_carry_all_is_judged_by_all() -> None:
     hard_w, shares, none_w = ground(of)
     alone = shares.copy()
     alone[3], alone[4] = 0.0, 1.0
-    sums, limit_w = Sums(of, np.ones(64)), np.full(64, 450.0)
+    sums, limit_w = Sums(of, np.ones(64)), np.full(64, 500.0)
 
     sums.stand(WARM_UP_S, limit_w, hard_w, shares, none_w)
     sums.stand(WARM_UP_S + 1.0, limit_w, hard_w, alone, none_w)

@@ -56,7 +56,10 @@ def _domain(site: Site, place: int) -> dict[str, Any]:
         "fixed_w": domain.fixed_w,
         "unmanaged_max_w": domain.unmanaged_max_w,
         "meters": [meter_of(domain.id)],
-        "contingencies": [_contingency(planned) for planned in domain.contingencies],
+        "contingencies": [
+            *(_contingency(planned) for planned in domain.contingencies),
+            *_other_feed_lost(site, place),
+        ],
         **_above(site, place),
     }
     if domain.modules:
@@ -73,6 +76,22 @@ def _above(site: Site, place: int) -> dict[str, Any]:
         return {}
     side_a, side_b = (site.domains[feed].id for feed in site.feeds)
     return {"feeds": {"A": side_a, "B": side_b}}
+
+
+def _other_feed_lost(site: Site, place: int) -> list[dict[str, Any]]:
+    """What a feed may carry without the other one: as much as ever, but all of it."""
+    if site.feeds is None or place not in site.feeds:
+        return []
+    other, domain = site.domains[sum(site.feeds) - place], site.domains[place]
+    return [
+        {
+            "name": f"{other.id} lost",
+            "when": "feed_lost",
+            "feed": other.id,
+            "hard_limit_w": domain.hard_limit_w,
+            "target_w": domain.target_w,
+        }
+    ]
 
 
 def _contingency(planned: Contingency) -> dict[str, Any]:

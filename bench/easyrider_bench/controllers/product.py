@@ -25,6 +25,7 @@ HEARTBEAT_S = 1.0
 REPEAT_S = 10.0
 """Between two times that a running job is told of."""
 EPOCH = 1
+VOLTS = 400.0
 
 
 class EasyRider:
@@ -42,6 +43,7 @@ class EasyRider:
         self._supplies: list[tuple[int, bool] | None] = [None] * len(
             site.domains
         )  # untold: told at the first look
+        self._live = np.ones(len(site.domains), dtype=np.bool_)
         self._instant_w: Floats = np.full(site.gpus, np.nan)
         self._rows = [np.asarray(rows) for rows in self.guardians.boards]
 
@@ -108,6 +110,9 @@ class EasyRider:
             state = (int(seen.modules_ok[place]), bool(seen.on_battery[place]))
             moved = state != self._supplies[place]
             fresh = bool(seen.meter_fresh[place])
+            live = bool(seen.carries[place].any())
+            moved |= live != self._live[place]
+            self._live[place] = live
             if not (fresh or moved):
                 continue
             self._meter_seq += 1
@@ -118,6 +123,7 @@ class EasyRider:
                 t_ns=round(mono_s * 1e9), mono_ns=round(mono_s * 1e9), period_s=self.site.meter_period_s,
                 device="ups" if ups else "power_meter", quality="good", gated=True,
                 power_w=float(seen.meter_w[place]) if fresh else None,
+                voltage_v=VOLTS if live else 0.0,
                 modules_total=domain.modules if ups else None,
                 modules_ok=int(seen.modules_ok[place]) if ups else None,
                 on_battery=bool(seen.on_battery[place]) if domain.kind == "ups" else None,
