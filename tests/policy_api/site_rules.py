@@ -80,6 +80,38 @@ STATE: dict[str, Any] = {
     ],
     "jobs": SAVED_JOBS,
 }
+_WAY = {"act": "raise_target", "place": "pdu", "by_w": 640.0, "says": "the target of this domain"}
+_BINDS = {"domain": "pdu", "limit": "target", "price": 0.001, "rise_w": 640.0}
+_COST = {
+    "slowdown": 0.08,
+    "lost_boards": 0.32,
+    "taken_board_w": 520.0,
+    "taken_wall_w": 624.0,
+    "speed_per_board_w": 0.0006,
+}
+_JOBS = {job["job"]: {**job, "binds": [_BINDS], "cost": _COST, "frees": [_WAY]} for job in SAVED_JOBS}
+
+
+def _board(uuid: str, job: str | None) -> dict[str, Any]:
+    return {
+        "gpu": uuid,
+        "node": uuid.split("-")[1],
+        "domains": ["pdu", "feed"],
+        "mode": "enforce",
+        "reason": "target:pdu" if job else "idle",
+        "waiting_for": "",
+        "frees": [_WAY] if job else [],
+        "job": None if job is None else _JOBS[job],
+    }
+
+
+EXPLAINED: dict[tuple[str, str], dict[str, Any]] = {
+    **{("explain_job", name): job for name, job in _JOBS.items()},
+    ("explain_gpu", "GPU-n1-0"): _board("GPU-n1-0", "job-a"),
+    ("explain_gpu", "GPU-n2-0"): _board("GPU-n2-0", "job-b"),
+    ("explain_gpu", "GPU-n2-9"): _board("GPU-n2-9", None),
+    ("explain_domain", "pdu"): {"domain": "pdu", "target_w": 8100.0, "binds": _BINDS, "frees": [_WAY]},
+}
 
 
 def document(**other: Any) -> dict[str, Any]:
@@ -119,6 +151,10 @@ class Leader:
             if ask.name not in ("n1", "n2"):
                 return self._say(ask, ok=False, reason=f"{ask.name!r} is no node of these rules")
             body = STATE | {"boards": [row for row in STATE["boards"] if row["node"] == ask.name]}
+        elif ask.what.startswith("explain_"):
+            body = EXPLAINED.get((ask.what, ask.name))
+            if body is None:
+                return self._say(ask, ok=False, reason=f"{ask.name!r} is not known here")
         else:
             body = STATE if ask.what == "state" else {"jobs": SAVED_JOBS}
         return self._say(ask, body=json.dumps(body).encode())

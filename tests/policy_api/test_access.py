@@ -20,7 +20,12 @@ LEAST = {
     ("DELETE", "/v1/tokens/{token_id}"): "admin",
     ("PUT", "/v1/tree"): "admin",
 }
-TENANTS = {("GET", "/v1/jobs"), ("GET", "/v1/jobs/{job_id}")}
+TENANTS = {
+    ("GET", "/v1/jobs"),
+    ("GET", "/v1/jobs/{job_id}"),
+    ("GET", "/v1/explain/jobs/{job_id}"),
+    ("GET", "/v1/explain/gpus/{uuid}"),
+}
 RANKS = ["viewer", "operator", "admin"]
 
 
@@ -30,7 +35,7 @@ def least(route: tuple[str, str]) -> str:
 
 async def ask(api: Inner, route: tuple[str, str], who: str | None) -> Any:
     method, path = route
-    for name in ("target_id", "hold_id", "node", "job_id", "token_id"):
+    for name in ("target_id", "hold_id", "node", "job_id", "token_id", "uuid", "domain_id"):
         path = path.replace(f"{{{name}}}", "nobody")
     return await api.ask(method, path.removeprefix("/v1"), who)
 

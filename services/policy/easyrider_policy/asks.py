@@ -12,6 +12,7 @@ from easyrider_policy.answers import Answers
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.freeing import why_not
 from easyrider_policy.dark_regions import DarkRegions
+from easyrider_policy.explain_answers import ExplainAnswers
 from easyrider_policy.rulebook import Rulebook
 
 _LOG = log.get("policy")
@@ -38,12 +39,16 @@ class AskDesk:
         self._dark = dark
         self._now_s, self._t_ns = now_s, t_ns
         self._answers = Answers(coordinator, now_s, t_ns)
+        self._explained = ExplainAnswers(coordinator, now_s)
         self._kinds: dict[str, Callable[[Ask], Awaitable[bytes | str]]] = {
             "state": self._state,
             "jobs": self._jobs,
             "rules": self._rules,
             "free": self._free,
             "free_region": self._free_region,
+            "explain_gpu": self._explain,
+            "explain_job": self._explain,
+            "explain_domain": self._explain,
         }
 
     async def answer(self, ask: Ask) -> Answer | None:
@@ -82,6 +87,10 @@ class AskDesk:
             await self._answers.jobs(ask.name)
             or f"no job {ask.name!r} runs here, as far as the nodes have told"
         )
+
+    async def _explain(self, ask: Ask) -> bytes | str:
+        kind = ask.what.removeprefix("explain_")
+        return self._explained.of(kind, ask.name) or f"no {kind} {ask.name!r} is known here"
 
     async def _rules(self, _ask: Ask) -> bytes | str:
         judged = await self._rulebook.asked()

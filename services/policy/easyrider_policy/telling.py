@@ -129,7 +129,7 @@ def _told_jobs(decision: Decision) -> Ints:
 
 def _jobs(picture: Picture, decision: Decision, waits: Waits) -> tuple[JobPlan, ...]:
     layout, told = picture.observation.layout, _told_jobs(decision)
-    waiting_w, names, fleet = _waiting_w(layout, waits), _lowering(picture), picture.fleet
+    waiting_w, names, fleet = _waiting_w(layout, waits), lowering(picture), picture.fleet
     columns = (
         np.maximum(0.0, decision.job_limit_w)[told].tolist(),
         np.maximum(0.0, decision.demand_w)[told].tolist(),
@@ -165,10 +165,10 @@ def _waiting_w(layout: Layout, waits: Waits) -> Floats:
 
 def why(picture: Picture, decision: Decision, job: int) -> str:
     """Why a job's limit is what it is; a target goes by the name of what has lowered it most, if something has."""
-    return _named(decision.reasons[job], _lowering(picture), picture.fleet)
+    return _named(decision.reasons[job], lowering(picture), picture.fleet)
 
 
-def _lowering(picture: Picture) -> dict[int, str]:
+def lowering(picture: Picture) -> dict[int, str]:
     """What has lowered the target of a domain most, by row, where something has."""
     found = {row: f"load_target:{name}" for row, name in picture.targets.names.items()}
     by_demand_w, by_load_w = picture.billing.ceiling_w, picture.targets.ceiling_w

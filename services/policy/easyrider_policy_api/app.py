@@ -16,6 +16,7 @@ from easyrider_policy_api.house import House, needs
 from easyrider_policy_api.problems import MEDIA_TYPE, FieldFault, Problem, not_valid
 from easyrider_policy_api.routes import (
     audit,
+    explain,
     health,
     holds,
     jobs,
@@ -51,7 +52,7 @@ def build(house: House | None) -> FastAPI:
     )
     app.state.house = house
     v1 = APIRouter(prefix="/v1")
-    for part in (tree, modes, targets, holds, live, jobs, audit, tokens, health):
+    for part in (tree, modes, targets, holds, live, jobs, explain, audit, tokens, health):
         v1.include_router(part.router)
 
     @v1.get(

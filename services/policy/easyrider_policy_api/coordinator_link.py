@@ -55,6 +55,10 @@ class CoordinatorLink:
         """One job of a site that has more than one answer holds; an empty map where it is not there."""
         return read(await self.ask("jobs", "", name))
 
+    async def explained(self, what: Question, name: str) -> Snapshot:
+        """Why one GPU, job or domain is limited. Raises `Problem`: 404, 503."""
+        return await self._look(what, name)
+
     def age_s(self, snapshot: Snapshot) -> float:
         """Since it was answered."""
         return max(0.0, self._mono_s() - snapshot.heard_s)

@@ -4,17 +4,20 @@ from typing import Literal
 
 from easyrider.messages.base import Count, Message, Name
 
-Question = Literal["state", "jobs", "rules", "free", "free_region"]
+Question = Literal[
+    "state", "jobs", "rules", "free", "free_region", "explain_gpu", "explain_job", "explain_domain"
+]
 """`state`: everything live, for people and dry runs. `jobs`: every job, or the one named. `rules`: look at the
 store now and say whether its newest version was adopted. `free`: the operator releases what is booked for a node.
-`free_region`: the operator answers for a region right below that will not return."""
+`free_region`: the operator answers for a region right below that will not return. `explain_...`: which limit binds the
+one named, what it costs, and what would free it."""
 
 REFUSED = "refused"
 """What the reason begins with where rules were looked at and cannot be kept, so that waiting is in vain."""
 
 
 class Ask(Message, tag="ask", frozen=True):
-    """One question; `name` is a job's, node's or region's id where the question is about one."""
+    """One question; `name` is the id of a job, node, region, GPU or domain where the question is about one."""
 
     tree: Name
     region: Name

@@ -14,6 +14,7 @@ Act = Literal[
     "restore_node",
     "restore_meter",
     "declare",
+    "restore_supply",
     "look_at_board",
     "wait",
 ]
@@ -50,6 +51,7 @@ _PLACED: dict[str, tuple[Act, str]] = {
     "load_target": ("end_load_target", "a load target lowers what may be drawn; it ends by itself, or is taken away"),
     "demand": ("wait", "a billed interval is held under its ceiling; it frees when the interval closes"),
     "infeasible": ("shed_load", "it is exceeded even at the lowest limits: move or stop load below it"),
+    "loss": ("restore_supply", "it carries less until what was lost of its supply is back"),
     "silent": ("restore_node", "it says nothing, so it is counted at its worst until it speaks"),
     "leaving": ("restore_node", "it is leaving, and its baseline is booked"),
     "left": ("restore_node", "it has left; it is limited again when it comes back"),
