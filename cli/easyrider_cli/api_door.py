@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from easyrider.errors import EasyRiderError
 from easyrider.tree import HoldRule, Rules
 from easyrider.tree_reader import read_document
-from easyrider_cli.doors import Done, NoAnswer, Refused, Scope
+from easyrider_cli.doors import Done, Kind, NoAnswer, Refused, Scope
 
 _DEADLINE_S = 5.0
 _LONGEST = 32 * 1024 * 1024
@@ -49,6 +49,11 @@ class ApiDoor:
     def state(self) -> dict[str, Any]:
         """See `Door`."""
         found = self._ask("GET", "/v1/state")
+        return found if isinstance(found, dict) else {}
+
+    def explain(self, kind: Kind, name: str) -> dict[str, Any]:
+        """See `Door`."""
+        found = self._ask("GET", f"/v1/explain/{kind}s/{quote(name, safe='')}")
         return found if isinstance(found, dict) else {}
 
     def hold(self, hold: HoldRule) -> Done:

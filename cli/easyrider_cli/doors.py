@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from easyrider.errors import EasyRiderError
 from easyrider.tree import HoldRule, Rules
 
 Scope = Mapping[str, tuple[str, ...]]
 """A selector: keys AND, values OR; empty is everything."""
+Kind = Literal["gpu", "job", "domain"]
 LONGEST_REASON = 500
 
 
@@ -56,6 +57,10 @@ class Door(Protocol):
 
     def state(self) -> dict[str, Any]:
         """What the leader knows now: `easyrider_policy.live.LiveState`."""
+        ...
+
+    def explain(self, kind: Kind, name: str) -> dict[str, Any]:
+        """Why a GPU, job or domain is limited: `easyrider_policy.explain_answers`."""
         ...
 
     def hold(self, hold: HoldRule) -> Done:

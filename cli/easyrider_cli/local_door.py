@@ -23,7 +23,7 @@ from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.tree import HoldRule, Rules
 from easyrider.tree_reader import dump, read
 from easyrider_cli import address
-from easyrider_cli.doors import Done, NoAnswer, Refused, Scope
+from easyrider_cli.doors import Done, Kind, NoAnswer, Refused, Scope
 from easyrider_cli.local_audit import LocalAudit
 from easyrider_cli.rundir import RunFolder
 from easyrider_policy_api.core import edits, releasing
@@ -31,6 +31,7 @@ from easyrider_policy_api.core.adoption import TURNS, Edit, Overtaken, judged, w
 
 USER = "api"
 _CONNECT_S, _ANSWER_S = 5.0, 2.0
+_EXPLAIN: dict[Kind, Question] = {"gpu": "explain_gpu", "job": "explain_job", "domain": "explain_domain"}
 
 
 class LocalDoor:
@@ -54,11 +55,18 @@ class LocalDoor:
 
     def state(self) -> dict[str, Any]:
         """See `Door`."""
-        answer = self._runner.run(self._ask("state"))
+        return self._read("state")
+
+    def _read(self, what: Question, name: str = "") -> dict[str, Any]:
+        answer = self._runner.run(self._ask(what, name))
         if not answer.ok:
             raise Refused(answer.reason)
         found: dict[str, Any] = json.loads(answer.body)
         return found
+
+    def explain(self, kind: Kind, name: str) -> dict[str, Any]:
+        """See `Door`."""
+        return self._read(_EXPLAIN[kind], name)
 
     def hold(self, hold: HoldRule) -> Done:
         """See `Door`."""
@@ -154,8 +162,8 @@ class LocalDoor:
         except (StoreSilent, StoreRefused) as fault:
             raise NoAnswer("the store", str(fault)) from fault
 
-    async def _ask(self, what: Question) -> Answer:
-        ask = Ask(tree=self._place.tree, region=self._place.region, what=what, who=self._who)
+    async def _ask(self, what: Question, name: str = "") -> Answer:
+        ask = Ask(tree=self._place.tree, region=self._place.region, what=what, name=name, who=self._who)
         try:
             return await self._bus.ask(self._place.region, ask, _ANSWER_S)
         except (Unanswered, BusDown) as fault:

@@ -44,7 +44,7 @@ def hold(
     if socket is not None:
         told = hold_command.on_node(socket, None if clear else reason)
     else:
-        with _door(api, token_file, ca_file, run) as door:
+        with open_door(api, token_file, ca_file, run) as door:
             if clear:
                 told = hold_command.clear(door, hold_id or (), domain or ())
             else:
@@ -70,7 +70,7 @@ def release(
     from easyrider_cli import release_command
 
     wanted = release_command.scope_of(scope or (), node or ())
-    with _door(api, token_file, ca_file, run) as door:
+    with open_door(api, token_file, ca_file, run) as door:
         found = release_command.release(door, wanted, reason, wait_s, _say(as_json))
     raise typer.Exit(release_command.show(found, as_json, _console))
 
@@ -97,9 +97,10 @@ def restore(
 
 
 @contextmanager
-def _door(
+def open_door(
     api: str | None, token_file: Path | None, ca_file: Path | None, run: Path | None
 ) -> "Iterator[Door]":
+    """The admin API, or bus and store of the local stack. Raises `BadApi`, `NoStack`, `NoAnswer`."""
     from easyrider_cli.api_door import ApiDoor, BadApi
 
     if api is not None:
