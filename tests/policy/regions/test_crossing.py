@@ -6,11 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from easyrider import wire
+from easyrider.messages import Demand
 from easyrider.tree import Pacing
 from easyrider_policy.core import crossing
 from easyrider_policy.core.crossing import FLICKER, MOST, Crossing, key_of, packed, unpacked
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench"))
+
+from test_lending import demand
 
 import hierarchy
 from hierarchy_site import Plan
@@ -132,6 +136,13 @@ def test_of_very_many_jobs_those_with_the_smallest_shares_are_told() -> None:
 
     assert len(told) == MOST
     assert MOST + 1 not in told
+
+
+def test_a_demand_of_as_many_jobs_as_can_be_told_fits_a_message() -> None:
+    keys, shares = packed(dict.fromkeys(range(10 * MOST), 0.5))
+    full = demand("a", 1, job_keys=keys, job_shares=shares, curve_w=(1.5,) * 64, curve_value=(1.5,) * 64)
+
+    assert wire.decode(wire.encode(full), (Demand,)) == full
 
 
 def test_three_ticks_come_within_one_per_cent_of_the_flat_optimum_with_two_fifths_crossing() -> None:

@@ -25,8 +25,8 @@ WHOLE = 0.999
 """A share above it binds nobody."""
 FLICKER = 0.01
 """An echo does not rise by less: what a job is worth at a price and what it is given differ by so much."""
-MOST = 16_384
-"""Jobs that one message tells of: 200 KB."""
+MOST = 4_096
+"""Jobs that one message tells of: 48 KiB of the 64 that it may have."""
 SHOWN_S = 2.5
 """Two control periods and a little."""
 CARE, MOST_PATIENCE = 0.25, 32
