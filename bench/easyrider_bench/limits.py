@@ -26,6 +26,10 @@ class NoLimits(EasyRiderError):
             "no figure of this run counts, correct the controller and run the bench again"
         )
 
+    def __reduce__(self) -> tuple[type["NoLimits"], tuple[str, str, float]]:
+        """As it comes out of a worker process."""
+        return NoLimits, (self.controller, self.scenario, self.t_s)
+
 
 @dataclass(order=True)
 class _Command:

@@ -16,6 +16,7 @@ from easyrider_bench.telling.refusals import DANGEROUS, refusals
 from easyrider_bench.telling.rows import Row, pooled
 from easyrider_bench.telling.table import table
 from easyrider_bench.telling.verdicts import verdicts
+from easyrider_twin import recordings
 
 SEEDS, QUICK_SEEDS = 3, 1
 FULL, OF_QUICK, OF_TRACES, OF_PART = (
@@ -33,6 +34,16 @@ class UnknownName(EasyRiderError):
     def __init__(self, what: str, name: str, known: Sequence[str]) -> None:
         self.what, self.name, self.known = what, name, tuple(known)
         super().__init__(f"there is no {what} {name}: choose of {', '.join(known)}")
+
+
+class NothingToReplay(EasyRiderError):
+    """A folder without a recording, or with a file that is none; nothing was run."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        self.folder, self.why = folder, why
+        super().__init__(
+            f"--traces {folder}: {why}; name a folder of *.csv.gz with columns t_s, gpu, power_w"
+        )
 
 
 class Refused(EasyRiderError):
@@ -68,9 +79,11 @@ class Asked:
 def run(asked: Asked, say: Say, tell: Callable[[str], None]) -> list[Row]:
     """Rows of the report, written to `<out>/<name>.json` with pictures beside it, and told as text.
 
-    Raises `UnknownName`, `Refused`, `NoLimits`, and `BadRecording` for a folder without recordings.
+    Raises `UnknownName`, `NothingToReplay`, `Refused`, `NoLimits`.
     """
     entries = _entries(asked.controllers)
+    if asked.traces is not None:
+        _look_through(asked.traces)
     done = finish(entries, _keys(asked), Cells(asked.out / "cells"), say)
     rows = pooled(done, [entry.name for entry in entries])
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -87,6 +100,18 @@ def run(asked: Asked, say: Say, tell: Callable[[str], None]) -> list[Row]:
     tell(table(rows, verdicts(rows)))
     tell(f"rows: {stem.with_suffix('.json')}, pictures: {', '.join(map(str, pictures))}\n")
     return rows
+
+
+def _look_through(folder: Path) -> None:
+    """Read every recording once, so that a bad one is told before the first run."""
+    try:
+        names = recordings.names(folder)
+        for name in names:
+            recordings.load(name, folder)
+    except recordings.BadRecording as fault:
+        raise NothingToReplay(folder, str(fault)) from fault
+    if not names:
+        raise NothingToReplay(folder, "it holds no recording of GPU power")
 
 
 def _dangerous(asked: Asked) -> int:

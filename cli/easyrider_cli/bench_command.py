@@ -32,6 +32,11 @@ def controllers(
 ) -> None:
     """Run every controller in every scenario of the simulated hall; a table, two pictures, rows as JSON."""
     from easyrider_bench.running import Asked, run  # numpy and the twin: not for every command's start
+    from easyrider_cli import preflight
+
+    preflight.light_traces(traces)
+    if json_file is not None:
+        preflight.writable_file("--json", json_file)
 
     asked = Asked(
         out=out,

@@ -1,5 +1,7 @@
 """What the hall counts and what it shows: sum rule, moves, windows, late and rounded meters, silent nodes."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -217,9 +219,11 @@ class NotANumber:
         return np.full(64, np.nan)
 
 
-def test_an_answer_that_is_no_limit_ends_the_bench_by_name() -> None:
-    with pytest.raises(NoLimits, match="nonsense in mixed"):
+def test_an_answer_that_is_no_limit_ends_the_bench_by_name_also_out_of_a_worker() -> None:
+    with pytest.raises(NoLimits, match="nonsense in mixed") as fault:
         Hall([hall_of("mixed")], Entry(name="nonsense", make=NotANumber)).run()
+
+    assert str(pickle.loads(pickle.dumps(fault.value))) == str(fault.value)
 
 
 class Cap:

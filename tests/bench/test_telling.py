@@ -9,7 +9,7 @@ from easyrider_bench import cells as kept
 from easyrider_bench.cases import Key
 from easyrider_bench.cells import Cells, Done
 from easyrider_bench.controllers.contract import Entry
-from easyrider_bench.running import Asked, Refused, UnknownName, run
+from easyrider_bench.running import Asked, NothingToReplay, Refused, UnknownName, run
 from easyrider_bench.score import Figures
 from easyrider_bench.telling.refusals import refusals
 from easyrider_bench.telling.rows import POOLED, Row, pooled
@@ -137,6 +137,14 @@ def test_only_the_whole_bench_writes_the_whole_file(tmp_path: Path) -> None:
 def test_names_that_are_not_there_are_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="there is no scenario mixd"):
         run(Asked(out=tmp_path, scenarios=("mixd",)), lambda _: None, lambda _: None)
+
+
+def test_a_folder_without_recordings_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(NothingToReplay, match="holds no"):
+        run(Asked(out=tmp_path, traces=tmp_path), lambda _: None, lambda _: None)
+    (tmp_path / "bad.csv.gz").write_bytes(b"no gzip")
+    with pytest.raises(NothingToReplay, match=r"bad\.csv\.gz"):
+        run(Asked(out=tmp_path, traces=tmp_path), lambda _: None, lambda _: None)
 
 
 def test_a_refused_bench_writes_no_report_and_says_where_its_rows_are(
