@@ -23,10 +23,11 @@ def test_on_a_hundred_random_small_sites_hardly_any_work_is_lost_to_the_optimum(
 
     assert len(found) > 50
     assert found.mean() <= 0.0012
-    assert found.max() <= 0.01
+    assert found.max() <= 0.005
 
 
-def test_polish_finds_what_prices_leave_on_the_table(monkeypatch):
+def test_polish_finds_what_prices_leave_on_the_table_where_they_have_no_time_to_settle(monkeypatch):
+    monkeypatch.setattr(allocate, "ROUNDS", 1)
     polished = gaps(range(100))
     monkeypatch.setattr(allocate, "FEW_JOBS", 0)
     plain = gaps(range(100))

@@ -22,7 +22,10 @@ Bools = NDArray[np.bool_]
 GOOD_ENOUGH = 0.003
 SWEEPS = 5
 WARM_SWEEPS = 2
-ROUNDS = 8
+ROUNDS = 30
+LOOK_EVERY = 8
+STUCK = 0.97
+"""So many rounds that leave more of the gap than this are the last."""
 LARGE = 1_000
 """From so many jobs on, less is asked: there the gap is small and time is dear."""
 LARGE_ENOUGH = 0.005
@@ -112,10 +115,15 @@ class _Search:
             self.look(own, _cost(self._problem, self._limits, own))
             if self.done or not own.any():
                 return
-        for _ in range(LARGE_ROUNDS if self._large else ROUNDS):
+        before = np.inf
+        for turn in range(1, 1 + (LARGE_ROUNDS if self._large else ROUNDS)):
             own, _ = self.sweep(own, SWEEPS)
             if self.done:
                 return
+            if turn % LOOK_EVERY == 0:
+                if self.gap > STUCK * before:
+                    return
+                before = self.gap
 
     def polish(self) -> None:
         """Hand out watts step by step from several beginnings."""
