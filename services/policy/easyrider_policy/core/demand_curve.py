@@ -7,11 +7,12 @@ each domain that they hang on directly, beside the regions'; where none do, the 
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from easyrider_policy.core import curves
-from easyrider_policy.core.allocate import at_cost
+from easyrider_policy.core.allocate import LARGE, at_cost
 from easyrider_policy.core.fleet import Floats
 from easyrider_policy.core.prices import path_prices
 from easyrider_policy.core.problem import Problem
@@ -20,10 +21,12 @@ from easyrider_policy.core.repair import repaired
 from easyrider_policy.core.solution import Solution
 from easyrider_policy.core.tally import tally
 
-PRICES = 60
-"""Steps of about 12 %: with coarser ones a curve has its corners where prices happen to stand."""
+PRICES, FEWER = 60, 30
+"""Steps of about 12 %: with coarser ones a curve has its corners where prices happen to stand.
+From so many jobs on as time is dear, fewer: there each corner is a small part."""
 
 
+@lru_cache(maxsize=1)  # a solution stands as long as nothing moves
 def whole_curve(solution: Solution, root: int) -> tuple[Floats, Floats]:
     """Points of (watts drawn on the root domain, worth) of all own jobs, as if the root had no limit of its own.
 
@@ -56,13 +59,13 @@ def own_claims(solution: Solution) -> list[Claim]:
     cost = tally(layout.leaf_job, problem.drawn_at_leaf, layout.job_count)
     log_price, log_scale = _log_prices(problem), _log_scale(problem)
     ratio = curves.share_at(log_scale[:, None] + log_price[None, :], problem.busy[:, None])
-    watts = np.empty((layout.job_count, PRICES + 2))
+    watts = np.empty((layout.job_count, len(log_price) + 2))
     watts[:, 0], watts[:, -1] = problem.top_w, problem.floor_w
     watts[:, 1:-1] = np.clip(
         ratio * problem.peak_w[:, None], problem.floor_w[:, None], problem.top_w[:, None]
     )
     speed = curves.speed(
-        watts / problem.peak_w[:, None], np.repeat(problem.busy[:, None], PRICES + 2, axis=1)
+        watts / problem.peak_w[:, None], np.repeat(problem.busy[:, None], len(log_price) + 2, axis=1)
     )
     value = speed * (layout.weight * problem.boards)[:, None]
     part = problem.drawn_at_leaf / np.maximum(cost[layout.leaf_job], 1e-12)
@@ -106,7 +109,8 @@ def _log_prices(problem: Problem) -> Floats:
     taking = (problem.boards > 0) & (cost > 0)
     scale = _log_scale(problem)[taking] if taking.any() else np.zeros(1)
     low, high = math.log(0.2 * curves.LEAST_BUSY), math.log(3.0)
-    return np.linspace(low - float(scale.max()), high - float(scale.min()), PRICES)
+    count = FEWER if layout.job_count >= LARGE else PRICES
+    return np.linspace(low - float(scale.max()), high - float(scale.min()), count)
 
 
 def _hard_as_target_w(problem: Problem) -> Floats:
