@@ -107,6 +107,10 @@ def replay(
     begins: Annotated[str | None, typer.Option("--from", help="RFC 3339; default: the first record")] = None,
     ends: Annotated[str | None, typer.Option("--to", help="RFC 3339; default: the last record")] = None,
     rules: Annotated[Path | None, typer.Option(help="other rules than those recorded")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="a plug-in policy by name or module:Class instead of the product's plan"),
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="draw both into this PNG")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="write every figure here")] = None,
 ) -> None:
@@ -115,7 +119,7 @@ def replay(
 
     replayed(
         folder=folder, region=region, begins=begins, ends=ends, rules_file=rules, picture=picture,
-        json_file=json_file, console=Console(),
+        json_file=json_file, console=Console(), policy=policy,
     )  # fmt: skip
 
 

@@ -16,8 +16,12 @@ from easyrider_cli.preflight import CannotShow, writable_file
 from easyrider_cli.recorded_stretch import stretch
 from easyrider_cli.replay_engine import run
 from easyrider_cli.replay_report import Report, compare
+from easyrider_policy.adapters.policy_entry_points import load
+from easyrider_policy.chosen import Trial
 from easyrider_policy.core.checks import refuse
 from easyrider_policy.core.fleet import build
+from easyrider_policy.core.plan import plan
+from easyrider_policy.core.policies import Planner
 from easyrider_recorder.adapters.reader import Recording
 from easyrider_recorder.core.framing import Record
 
@@ -38,13 +42,16 @@ def replay(
     picture: Path | None,
     json_file: Path | None,
     console: Console,
+    policy: str | None = None,
 ) -> Report:
     """Run it, show the differences, write what was asked for.
 
-    Raises `NoRecording`, `NothingRecorded`, `NotReplayable`, `BadTree`, and `CannotShow` before anything is run.
+    Raises `NoRecording`, `NothingRecorded`, `NotReplayable`, `BadTree`, `NoSuchPolicy`, `UnusableDecision`, and
+    `CannotShow` before anything is run.
     """
     log.configure("easyrider", level="error", form="console")
     _refuse_unwritable(picture, json_file)
+    planner: Planner = plan if policy is None else Trial(policy, load(policy))
     recording = Recording.open(folder, region)
     from_ns, to_ns = stretch(recording, begins, ends)
     if rules_file is None:
@@ -52,7 +59,7 @@ def replay(
     else:
         rules, named = _given(rules_file), str(rules_file)
     records = _records(recording, from_ns, to_ns, rules, follow=rules_file is None)
-    told = run(rules, recording.region, records)
+    told = run(rules, recording.region, records, planner)
     if not told.replayed:
         raise NotReplayable(
             f"nothing could be planned from {told.messages} messages: do the rules name the nodes that were "
@@ -60,6 +67,8 @@ def replay(
         )
     if rules_file is None:
         named = f"{named} (version {rules.version})"
+    if policy is not None:
+        named = f"policy {policy} and {named}"
     report = compare(told, rules=named, dropped=recording.dropped, damage=[*map(str, recording.damage)])
     show(report, console)
     if picture is not None:

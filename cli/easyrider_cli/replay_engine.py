@@ -32,6 +32,8 @@ from easyrider.tree import Rules
 from easyrider_cli.replay_lease import ReplayedLease
 from easyrider_cli.replay_nodes import ReplayedNode
 from easyrider_policy.coordinator import Coordinator, Look
+from easyrider_policy.core.plan import plan
+from easyrider_policy.core.policies import Planner
 from easyrider_policy.handlers import Desk
 from easyrider_policy.picture import Picture
 from easyrider_policy.telling import tell
@@ -66,8 +68,8 @@ class Told:
 class Replay:
     """One run. Feed it records in order, then `close`."""
 
-    def __init__(self, rules: Rules, region: str) -> None:
-        self._rules, self._region = rules, region
+    def __init__(self, rules: Rules, region: str, planner: Planner = plan) -> None:
+        self._rules, self._region, self._planner = rules, region, planner
         self.told = Told()
         self._digest = hashlib.sha256()
         self._nodes: dict[str, ReplayedNode] = {}
@@ -103,7 +105,7 @@ class Replay:
         self._unix_after_mono_ns = record.unix_ns - record.mono_ns
         self.told.began_unix_ns = record.unix_ns
         self._picture = picture = Picture(self._rules, self._region, record.mono_ns / 1e9)
-        self._coordinator = Coordinator(picture)
+        self._coordinator = Coordinator(picture, self._planner)
         self._lease = ReplayedLease(picture)
         self._desk = Desk(picture, self._coordinator, lambda _line: None, lambda *_key: True)
 
@@ -237,9 +239,11 @@ class Replay:
         return self._picture
 
 
-def run(rules: Rules, region: str, records: Iterable[tuple[Record, Rules | None]]) -> Told:
+def run(
+    rules: Rules, region: str, records: Iterable[tuple[Record, Rules | None]], planner: Planner = plan
+) -> Told:
     """Everything through one replay; a record may bring rules that come into force with it."""
-    replay = Replay(rules, region)
+    replay = Replay(rules, region, planner)
     for record, newer in records:
         if newer is not None:
             replay.adopt(newer)

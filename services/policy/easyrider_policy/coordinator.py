@@ -14,6 +14,7 @@ from easyrider_policy.core.fleet import Bools, Floats
 from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.patience import JOBS_TOLD_S, waits
 from easyrider_policy.core.plan import plan
+from easyrider_policy.core.policies import Planner
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.situation import Situation
 from easyrider_policy.core.unmanaged import Estimates
@@ -55,8 +56,8 @@ class Look:
 class Coordinator:
     """What must be remembered between looks. `picture` is changed by handlers between them."""
 
-    def __init__(self, picture: Picture) -> None:
-        self.picture = picture
+    def __init__(self, picture: Picture, planner: Planner = plan) -> None:
+        self.picture, self._planner = picture, planner
         self.decision: Decision | None = None
         self.looked: Look | None = None  # the newest
         self.situation: Situation | None = None  # of the last decision
@@ -207,7 +208,7 @@ class Coordinator:
         self._planned_s = now_s
         situation = self.situation = self._situation(now_s, estimates)
         pacing = picture.rules.pacing
-        self.decision = plan(picture.observation, picture.walls, situation, picture.memory, pacing)
+        self.decision = self._planner(picture.observation, picture.walls, situation, picture.memory, pacing)
         picture.memory = self.decision.memory
         picture.walls.reckoned_w = self.decision.reckoned_w
         solution = self.decision.memory.solution
