@@ -31,6 +31,7 @@ _PER_S: Final = 0.1
 _TRUSTED_AFTER: Final = 5
 _DENSE_CELLS: Final = 50_000
 _LEAST_SHARE: Final = 0.5
+SAME_W: Final = 1.0
 
 
 class Walls:
@@ -64,7 +65,8 @@ class Walls:
         new = Walls(fleet)
         for name, row in fleet.domain_index.items():
             before = self.fleet.domain_index.get(name)
-            if before is not None:
+            # What stood there is no lesson once other machines hang below: a feed that carries its sister's too.
+            if before is not None and abs(new.declared_w[row] - self.declared_w[before]) < SAME_W:
                 new.offset_w[row], new.swing_w[row] = self.offset_w[before], self.swing_w[before]
                 new.lessons[row] = self.lessons[before]
         return new
