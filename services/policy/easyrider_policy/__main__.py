@@ -27,6 +27,7 @@ from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.asks import AskDesk
 from easyrider_policy.checking import check
+from easyrider_policy.choosing import planner
 from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.demotion import Demotions
@@ -83,7 +84,8 @@ async def start(config: Config, life: Life) -> None:
         demoted = DemotionsFile(config.state_dir)
         picture.demotions = Demotions(demoted.read(), rules.version)
         peaks = PeakKeeper(picture, PeaksFile(config.state_dir))
-        coordinator, scribe = Coordinator(picture), Scribe(journal, clocks.boot_ns)
+        scribe = Scribe(journal, clocks.boot_ns)
+        coordinator = Coordinator(picture, planner(config.policy, lambda: picture.rules, scribe.note))
         news = News(command_bus, coordinator, region, scribe.note)
         loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)
         desk = Desk(picture, coordinator, scribe.note, scribe.meant)

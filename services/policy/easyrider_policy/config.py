@@ -33,4 +33,8 @@ class Config(StoreSettings):
     instance: str | None = setting(
         None, help="name of this instance in the leader lease, for people; default the host"
     )
+    policy: str | None = setting(
+        None,
+        help="plug-in policy, by entry point or module:Class; over GPUs in pilot or enforce only if rules name it",
+    )
     tick_s: float = setting(0.05, help="between looks at emergencies, grants and acks", ge=0.01, le=0.5)
