@@ -76,10 +76,12 @@ def run_batch(entry: Entry, keys: Sequence[Key]) -> list[Done]:
 
 
 def _in_worker(name: str, keys: Sequence[Key]) -> list[Done]:
-    from easyrider_bench.controllers.table import ENTRIES
+    from easyrider_bench.controllers.table import entry
 
     log.configure("easyrider", level="error", form="console")  # supplies change here all the time
-    return run_batch(next(entry for entry in ENTRIES if entry.name == name), keys)
+    found = entry(name)
+    assert found is not None  # it was found before the work was handed out
+    return run_batch(found, keys)
 
 
 def _run(missing: list[tuple[Entry, list[Key]]]) -> Iterator[list[Done]]:

@@ -10,7 +10,7 @@ from easyrider_bench.batches import Say, finish
 from easyrider_bench.cases import Key
 from easyrider_bench.cells import Cells, Done
 from easyrider_bench.controllers.contract import Entry
-from easyrider_bench.controllers.table import ENTRIES
+from easyrider_bench.controllers.table import ENTRIES, entry
 from easyrider_bench.scenarios.names import LEVELS, QUICK, SCENARIOS, keys
 from easyrider_bench.telling.refusals import DANGEROUS, refusals
 from easyrider_bench.telling.rows import Row, pooled
@@ -123,11 +123,13 @@ def _dangerous(asked: Asked) -> int:
 
 
 def _entries(names: tuple[str, ...]) -> list[Entry]:
-    known = [entry.name for entry in ENTRIES]
+    known = [one.name for one in ENTRIES]
+    plugged = []
     for name in names:
-        if name not in known:
+        if (found := entry(name)) is None:
             raise UnknownName("controller", name, known)
-    return [entry for entry in ENTRIES if not names or entry.name in names]
+        plugged += [found] if name not in known else []
+    return [one for one in ENTRIES if not names or one.name in names] + plugged
 
 
 def _keys(asked: Asked) -> list[Key]:

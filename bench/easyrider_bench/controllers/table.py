@@ -3,6 +3,7 @@
 from easyrider_bench.controllers.contract import Entry
 from easyrider_bench.controllers.known_curves import KnownCurves
 from easyrider_bench.controllers.oracle import Oracle
+from easyrider_bench.controllers.plugged import PREFIX, Policy
 from easyrider_bench.controllers.product import EasyRider
 from easyrider_bench.controllers.static import Static
 from easyrider_bench.controllers.steering import Steering
@@ -56,3 +57,15 @@ ENTRIES: tuple[Entry, ...] = (
         sources=PRODUCT,
     ),
 )
+
+
+def entry(name: str) -> Entry | None:
+    """The controller of this name, a plug-in policy among them (`policy:NAME`); None where there is none.
+
+    Raises `NoSuchPolicy`.
+    """
+    if not name.startswith(PREFIX):
+        return next((one for one in ENTRIES if one.name == name), None)
+    make = Policy(name.removeprefix(PREFIX))
+    sources = (f"{HERE}.plugged", make.module, *PRODUCT)
+    return Entry(name=name, make=make, period_s=LOOK_S, woken=True, sources=sources)
