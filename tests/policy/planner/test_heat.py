@@ -98,7 +98,8 @@ def test_one_who_has_just_begun_takes_half_of_every_curve_as_spent():
     heat.pass_to(0.0, 1250.0 * ONE, 1000.0 * ONE)
 
     assert heat.spent[0] == 0.5
-    assert heat.pressed[0]
+    assert heat.time_to_trip_s[0] == pytest.approx(30.0)
+    assert not heat.pressed[0], "half a curve is time enough for an ordinary lowering"
 
 
 def test_capacity_that_falls_makes_an_overload_of_the_same_watts():
@@ -126,8 +127,8 @@ def test_a_pause_of_the_loop_is_not_counted_as_hours_of_the_present_load():
 
 
 def test_it_is_pressed_once_so_little_is_left_that_waiting_would_cost_the_breaker():
-    assert not warmed(1250.0, 30.0 - PRESSED_S - 1.0).pressed[0]
-    assert warmed(1250.0, 30.0 - PRESSED_S + 1.0).pressed[0]
+    assert not warmed(1250.0, 60.0 - PRESSED_S - 1.0).pressed[0]
+    assert warmed(1250.0, 60.0 - PRESSED_S + 1.0).pressed[0]
     assert not warmed(900.0, 1.0, spent=0.9).pressed[0]
 
 

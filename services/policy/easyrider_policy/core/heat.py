@@ -18,8 +18,9 @@ from easyrider_policy.core.trip_curves import TripCurves
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-PRESSED_S: Final = 5.0
-"""With less than this left of an allowance, what was done before is not waited for: cut now."""
+PRESSED_S: Final = 10.0
+"""With less than this until a device opens, what was done before is not waited for: cut now. An ordinary lowering
+shows within half of it (control period, meter, sensor, actuation)."""
 LONGEST_STEP_S: Final = 5.0
 """A pause of the loop is heat at the present load for so long at most; before, nobody knows what was drawn."""
 
@@ -86,11 +87,10 @@ class Heat:
 
     @property
     def pressed(self) -> Bools:
-        """(D,) devices above their capacity with next to nothing left: an emergency, whatever a mean says."""
-        held_s = self.curves.allowed_s(self.multiple)
+        """(D,) devices about to open: an emergency, whatever a mean says. Before that an overload is lowered like any
+        other; half of a curve is kept for that, and is no emergency while it is being used."""
         with np.errstate(invalid="ignore"):
-            left_s = np.maximum(0.0, SHARE - self.spent) * held_s
-            found: Bools = (self.multiple > 1.0) & (left_s < PRESSED_S)
+            found: Bools = (self.multiple > 1.0) & (self.time_to_trip_s < PRESSED_S)
         return found
 
     def told(self, load_w: Floats, target_w: Floats) -> list[Told]:
