@@ -61,6 +61,20 @@ GUARDS = (
         ("guardian/test_writes.py::test_one_lower_that_is_not_read_back_drops_every_raise_of_the_message",),
     ),
     Guard(
+        "no plug-in policy over boards without leave",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/chosen.py",
+                "    if not steered or name in rules.policies:\n",
+                "    if True:\n",
+            ),
+        ),
+        (
+            "policy/wiring/test_choosing.py::test_in_enforce_it_is_refused_once_with_the_reason_and_the_product_decides",
+        ),
+    ),
+    Guard(
         "lower before raise, in the room",
         "easyrider_policy",
         (
