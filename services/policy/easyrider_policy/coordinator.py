@@ -167,7 +167,8 @@ class Coordinator:
         overshoot = observation.overshoot
         picture.safety.ledger.learned(np.where(picture.managed, overshoot.could, overshoot.counted))
         walls.add(observation.believed_w(mean_w))
-        if self.decision is not None and self.situation is not None:
+        # before it leads, boards not heard yet count at their maximum: in sums that is safe, as heat it is made up
+        if picture.safety.lead.phase == "leading" and self.situation is not None:
             load_w = walls.board_part_w + walls.standing_w(self.situation.unmanaged_target_w)
             load_w = np.fmax(load_w, picture.meters.shown_w(now_s))
             picture.heat.pass_to(now_s, load_w, picture.facility.capacity_w)

@@ -111,11 +111,27 @@ def test_a_breaker_that_is_nearly_spent_is_an_alarm_of_the_coordinator():
     row = picture.fleet.domain_index["pdu"]
     for second in range(3):
         load_w = np.zeros(2)
-        load_w[row] = 3000.0
+        load_w[row] = 3600.0
         picture.heat.pass_to(float(second), load_w, picture.facility.capacity_w)
 
     assert picture.heat.pressed[row]
     assert picture.heat.told(load_w, picture.target_w)[row].time_to_trip_s is not None
+
+
+async def test_heat_is_counted_from_when_every_board_was_heard_and_not_from_what_they_could_draw_before():
+    curve = TripCurve(points=(CurvePoint(multiple=1.1, time_s=60.0), CurvePoint(multiple=2.0, time_s=2.0)))
+    site = Wired(rules(pdu_w=2000.0, curve=curve))  # less than four boards at their maximum
+    row = site.picture.fleet.domain_index["pdu"]
+    for box in site.boxes.values():
+        box.draw_w = [150.0, 150.0]
+    while site.picture.safety.lead.phase != "leading":
+        await site.look()
+        assert not site.picture.heat.pressed.any()
+        assert np.isnan(site.picture.heat.multiple[row]), "nothing is known of what warms it"
+    await site.seconds(2.0)
+
+    assert 0.0 < site.picture.heat.multiple[row] < 1.0
+    assert site.picture.heat.spent[row] < 0.5
 
 
 def test_what_holds_a_job_goes_by_the_name_of_the_bill():
