@@ -122,7 +122,9 @@ def test_one_dead_board_among_living_ones_does_not_spoil_the_sums(tmp_path: Path
 
 
 def table(text: str) -> bytes:
-    return gzip.compress(text.encode(), mtime=0)  # the same bytes, and so the same name of a test, at any time
+    return gzip.compress(
+        text.encode(), mtime=0
+    )  # the same bytes, and so the same name of a test, at any time
 
 
 WHOLE = table("t_s,gpu,power_w\n" + "".join(f"{k},0,300\n" for k in range(50)))
