@@ -17,6 +17,8 @@ from easyrider_bench.score import figures
 WORKERS = 2
 BATCH = 14
 """Runs on one array axis: enough that the physics cost little a run, few enough that progress is seen."""
+HALL_CPU, LOOK_CPU_S = 0.0006, 0.0015
+"""Of a second of virtual time, and of one look of a controller: first guesses, for the time left alone."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -117,15 +119,15 @@ class _Pace:
         self._left_s: dict[str, float] = {}
         for entry, keys in missing:
             self._left_s[entry.name] = self._left_s.get(entry.name, 0.0) + sum(key.seconds for key in keys)
+        self._guess = {e.name: HALL_CPU + (LOOK_CPU_S / e.period_s if e.make else 0.0) for e, _ in missing}
         self._cost: dict[str, tuple[float, float]] = {}
 
     def left_s(self, batch: list[Done]) -> float | None:
-        """Of all that is missing after this batch; controllers not yet seen count as the dearest so far."""
+        """Of all that is missing after this batch; controllers not yet seen count by how often they look."""
         name, virtual_s = batch[0].controller, sum(done.key.seconds for done in batch)
         cpu_s = sum(done.cpu_s for done in batch)
         before = self._cost.get(name, (0.0, 0.0))
         self._cost[name] = (before[0] + cpu_s, before[1] + virtual_s)
         self._left_s[name] -= virtual_s
         rates = {each: cpu / max(virtual, 1e-9) for each, (cpu, virtual) in self._cost.items()}
-        dearest = max(rates.values())
-        return sum(left * rates.get(each, dearest) for each, left in self._left_s.items()) / WORKERS
+        return sum(left * rates.get(each, self._guess[each]) for each, left in self._left_s.items()) / WORKERS
