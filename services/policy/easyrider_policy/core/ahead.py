@@ -30,6 +30,8 @@ def foresee(observation: Observation, forecast: PowerForecast, now_s: float) -> 
     periods: dict[int, float] = {}
     for series in forecast.series:
         row = rows.get(series.id) if series.scope == "job" else None
+        if row is not None:
+            observation.rhythms.hear(row, series.period_s, series.confidence, now_s)
         if row is not None and series.period_s and series.confidence >= TRUSTED:
             periods[row] = series.period_s
         if row is None or series.confidence < TRUSTED or series.basis == "nameplate" or not series.demand:

@@ -19,6 +19,7 @@ _PARTS: Final = {
     "learned": ("shape", "trusted", "heard", "since_move", "sums", "told"),
     "stalls": ("stalled", "low_s", "missing_s", "woke_s"),
     "duty": ("seconds", "ratios", "age_s", "duty"),
+    "rhythms": ("ring", "period_s", "confidence", "heard_s"),
 }
 
 
@@ -44,4 +45,4 @@ def carry_jobs(old: "Observation", new: "Observation", a: Ints, b: Ints) -> None
     new.second[:, b] = old.second[:, a]
     new.learned.version = old.learned.version + 1
     new.peaks.block, new.peaks.filled = old.peaks.block, old.peaks.filled
-    new.busy.at, new.duty.row = old.busy.at, old.duty.row
+    new.busy.at, new.duty.row, new.rhythms.at = old.busy.at, old.duty.row, old.rhythms.at

@@ -18,6 +18,7 @@ from easyrider_policy.core.learned_curves import SETTLED_S, LearnedCurves
 from easyrider_policy.core.limiters import Limiters
 from easyrider_policy.core.overshoot import Overshoot
 from easyrider_policy.core.peaks import Peaks
+from easyrider_policy.core.rhythms import Rhythms
 from easyrider_policy.core.stalls import Belief, Stalls
 
 Floats = NDArray[np.float64]
@@ -48,6 +49,7 @@ class Observation:
         self.learned = LearnedCurves(layout.max_w)
         self.stalls = Stalls(layout.started_s > LONG_AGO_S)
         self.duty = Duty(jobs)
+        self.rhythms = Rhythms(jobs)
         self.overshoot = Overshoot(boards)
         self.limiters = Limiters(boards)
         self.gpu_w = np.full(boards, np.nan)  # last good 100 ms mean
@@ -96,6 +98,7 @@ class Observation:
         hidden = pinned | (unsettled & (sample_w > HIDING_SHARE * self.lowest_w))
         hidden |= self._any_board(self.limiters.held)  # such draw is no demand
         self.busy.add(sample_w, hidden, self.peaks.peak_w)
+        self.rhythms.add(sample_w, hidden)
         self.peaks.add(sample_w, hidden, pinned, cap_w)
         self.highest_w = self._highest(mean_w[-1])
         belief = Belief(self.peaks.peak_w, cap_w)
