@@ -73,14 +73,14 @@ def test_a_link_to_elsewhere_inside_an_old_run_folder_is_removed_not_followed(tm
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "theirs").mkdir()
-    os.chown(tmp_path / "theirs", 10001, 10001)
+def test_a_folder_of_another_user_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
+    theirs = tmp_path_factory.mktemp("t")  # a test's own folder can be too long for sockets below it
+    os.chown(theirs, 10001, 10001)
 
     with pytest.raises(RunFolderRefused, match="belongs to user 10001"):
-        RunFolder.fresh(tmp_path / "theirs")
+        RunFolder.fresh(theirs)
     with pytest.raises(RunFolderRefused, match="belongs to user 10001"):
-        RunFolder.fresh(tmp_path / "theirs" / "current")
+        RunFolder.fresh(theirs / "current")
 
 
 def test_only_its_owner_may_look_into_a_run_folder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One calm site for the faults that leave it whole: its tests stand in `test_site_*.py` and run one after another."""
+"""A calm site for the faults that leave it whole, one for each file of them: its tests run one after another."""
 
 import signal
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from easyrider import subjects
 HEARD = tuple(subjects.every(kind) for kind in ("command", "ack", "state", "plan", "job"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Two nodes of two boards under a job that gives no reason to move a limit."""
     quick = {"pacing": {"cooldown_s": 2.0}}  # waiting for the next raise shows nothing
@@ -22,14 +22,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bus(site: Site) -> Iterator[Ear]:
     """Commands, acks, states and plans of the calm site."""
     with ear(site.stack.servers, *HEARD) as heard:
         yield heard
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bridge(site: Site) -> Iterator[Supply]:
     """Says what the UPS of the calm site still carries, in place of the bridge."""
     with voice(site.stack.servers, "infra-bridge") as speaking:
