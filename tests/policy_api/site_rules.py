@@ -113,6 +113,47 @@ EXPLAINED: dict[tuple[str, str], dict[str, Any]] = {
     ("explain_domain", "pdu"): {"domain": "pdu", "target_w": 8100.0, "binds": _BINDS, "frees": [_WAY]},
 }
 
+_OFFSETS = [
+    {"job": "job-a", "period_s": 6.0, "offset_s": 0.0, "checkpoint_s": 3.0},
+    {"job": "job-b", "period_s": 6.0, "offset_s": 3.0, "checkpoint_s": 6.0},
+]
+_GROUP = {
+    "jobs": _OFFSETS,
+    "peak_w": 1000.0,
+    "peak_with_offsets_w": 600.0,
+    "avoided_w": 400.0,
+    "worst_w": 1000.0,
+    "holds_s": None,
+    "says": "",
+}
+ADVICE: dict[str, dict[str, Any]] = {
+    "advice_offsets": {
+        "domains": [
+            {
+                "domain": "pdu",
+                "binds": True,
+                "used_share": 0.99,
+                "avoided_w": 400.0,
+                "groups": [_GROUP],
+                "left_out": [],
+                "left_out_count": 0,
+                "says": "",
+            }
+        ],
+        "says": "",
+    },
+    "advice_fragmentation": {
+        "peak_w": 700.0,
+        "largest": 2,
+        "in_sum": 3,
+        "index": 1 / 3,
+        "branches": [{"branch": "pdu", "idle": 4, "gpus": 2, "binds": "target:pdu"}],
+        "left_out": 0,
+        "plan": [],
+        "says": "",
+    },
+}
+
 
 def document(**other: Any) -> dict[str, Any]:
     """The rules with sections replaced."""
@@ -155,6 +196,8 @@ class Leader:
             body = EXPLAINED.get((ask.what, ask.name))
             if body is None:
                 return self._say(ask, ok=False, reason=f"{ask.name!r} is not known here")
+        elif ask.what in ADVICE:
+            body = ADVICE[ask.what]
         else:
             body = STATE if ask.what == "state" else {"jobs": SAVED_JOBS}
         return self._say(ask, body=json.dumps(body).encode())

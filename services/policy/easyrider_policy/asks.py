@@ -8,6 +8,7 @@ import msgspec
 from easyrider import log, metrics
 from easyrider.messages import Answer, Ask
 from easyrider.messages.asks import REFUSED
+from easyrider_policy.advice_answers import AdviceAnswers
 from easyrider_policy.answers import Answers
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.freeing import why_not
@@ -40,6 +41,7 @@ class AskDesk:
         self._now_s, self._t_ns = now_s, t_ns
         self._answers = Answers(coordinator, now_s, t_ns)
         self._explained = ExplainAnswers(coordinator, now_s)
+        self._advice = AdviceAnswers(coordinator, now_s)
         self._kinds: dict[str, Callable[[Ask], Awaitable[bytes | str]]] = {
             "state": self._state,
             "jobs": self._jobs,
@@ -49,6 +51,8 @@ class AskDesk:
             "explain_gpu": self._explain,
             "explain_job": self._explain,
             "explain_domain": self._explain,
+            "advice_offsets": self._offsets,
+            "advice_fragmentation": self._fragmentation,
         }
 
     async def answer(self, ask: Ask) -> Answer | None:
@@ -91,6 +95,12 @@ class AskDesk:
     async def _explain(self, ask: Ask) -> bytes | str:
         kind = ask.what.removeprefix("explain_")
         return self._explained.of(kind, ask.name) or f"no {kind} {ask.name!r} is known here"
+
+    async def _offsets(self, _ask: Ask) -> bytes | str:
+        return self._advice.offsets()
+
+    async def _fragmentation(self, ask: Ask) -> bytes | str:
+        return await self._advice.fragmentation(ask.name)
 
     async def _rules(self, _ask: Ask) -> bytes | str:
         judged = await self._rulebook.asked()

@@ -15,6 +15,7 @@ from easyrider_policy_api.body import place
 from easyrider_policy_api.house import House, needs
 from easyrider_policy_api.problems import MEDIA_TYPE, FieldFault, Problem, not_valid
 from easyrider_policy_api.routes import (
+    advice,
     audit,
     explain,
     health,
@@ -52,7 +53,7 @@ def build(house: House | None) -> FastAPI:
     )
     app.state.house = house
     v1 = APIRouter(prefix="/v1")
-    for part in (tree, modes, targets, holds, live, jobs, explain, audit, tokens, health):
+    for part in (tree, modes, targets, holds, live, jobs, explain, advice, audit, tokens, health):
         v1.include_router(part.router)
 
     @v1.get(

@@ -59,6 +59,10 @@ class CoordinatorLink:
         """Why one GPU, job or domain is limited. Raises `Problem`: 404, 503."""
         return await self._look(what, name)
 
+    async def advice(self, what: Question, asked: str = "") -> Snapshot:
+        """Start offsets, or how large a job could start. Raises `Problem`: 404 where `asked` is refused, 503."""
+        return await self._look(what, asked)
+
     def age_s(self, snapshot: Snapshot) -> float:
         """Since it was answered."""
         return max(0.0, self._mono_s() - snapshot.heard_s)

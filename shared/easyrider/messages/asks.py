@@ -5,19 +5,32 @@ from typing import Literal
 from easyrider.messages.base import Count, Message, Name
 
 Question = Literal[
-    "state", "jobs", "rules", "free", "free_region", "explain_gpu", "explain_job", "explain_domain"
+    "state",
+    "jobs",
+    "rules",
+    "free",
+    "free_region",
+    "explain_gpu",
+    "explain_job",
+    "explain_domain",
+    "advice_offsets",
+    "advice_fragmentation",
 ]
 """`state`: everything live, for people and dry runs. `jobs`: every job, or the one named. `rules`: look at the
 store now and say whether its newest version was adopted. `free`: the operator releases what is booked for a node.
 `free_region`: the operator answers for a region right below that will not return. `explain_...`: which limit binds the
-one named, what it costs, and what would free it."""
+one named, what it costs, and what would free it. `advice_offsets`: start offsets that keep the peaks of jobs apart.
+`advice_fragmentation`: the largest job that could start in each branch, and how one that is too large could."""
 
 REFUSED = "refused"
 """What the reason begins with where rules were looked at and cannot be kept, so that waiting is in vain."""
 
 
 class Ask(Message, tag="ask", frozen=True):
-    """One question; `name` is the id of a job, node, region, GPU or domain where the question is about one."""
+    """One question; `name` is the id of a job, node, region, GPU or domain where the question is about one.
+
+    Of `advice_fragmentation` it is a JSON document with the `gpus` and `peak_w` of a job to be started, or empty.
+    """
 
     tree: Name
     region: Name

@@ -163,7 +163,7 @@ def _migrates(hall: Hall, room: Room, running: Sequence[Running], job: Waiting) 
                 continue
             trial = after.copy()
             end(hall, trial, one.boards)
-            to = _best(hall, trial, len(one.boards), one.peak_w, but=at)
+            to = _best(hall, trial, len(one.boards), one.peak_w, _roomy(hall, trial, len(one.boards), at))
             if to is None:
                 continue
             start(hall, trial, to, fitting(hall, trial, to, one.peak_w)[: len(one.boards)], one.peak_w)
@@ -244,10 +244,17 @@ def _place(hall: Hall, room: Room, job: Waiting) -> list[int]:
     return places if left <= 0 else []
 
 
-def _best(hall: Hall, room: Room, gpus: int, peak_w: float, but: int = -1) -> int | None:
-    """The branch that is left with least once it took so many boards."""
-    sizes = [(len(fitting(hall, room, at, peak_w)), at) for at in range(len(hall.branches)) if at != but]
+def _best(hall: Hall, room: Room, gpus: int, peak_w: float, among: Sequence[int] | None = None) -> int | None:
+    """The branch that is left with least once it took so many boards; of all, or among these."""
+    places = range(len(hall.branches)) if among is None else among
+    sizes = [(len(fitting(hall, room, at, peak_w)), at) for at in places]
     return min((one for one in sizes if one[0] >= gpus), default=(0, None))[1]
+
+
+def _roomy(hall: Hall, room: Room, gpus: int, but: int) -> list[int]:
+    """Branches beside one with so many boards idle, the fullest first; not more than are tried."""
+    idle = [(int(room.idle[branch.boards].sum()), at) for at, branch in enumerate(hall.branches) if at != but]
+    return [at for count, at in sorted(idle) if count >= gpus][:BRANCHES_TRIED]
 
 
 def _within(hall: Hall, at: int, running: Sequence[Running]) -> list[Running]:
