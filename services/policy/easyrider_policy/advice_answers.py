@@ -14,7 +14,7 @@ from easyrider_policy.core.clearing import Running, UnfitWaiting, Waiting, plan
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.fragmentation import Branch, Hall, Room, fragmentation
 from easyrider_policy.core.observe import UNREAD_S
-from easyrider_policy.core.staggering import staggered
+from easyrider_policy.core.staggering import seen, staggered
 
 BRANCHES_TOLD = 2_000
 UNPLANNED = "nothing is planned here yet, and so nothing is known: ask again once nodes are heard"
@@ -41,15 +41,18 @@ class AdviceAnswers:
 
     def __init__(self, coordinator: Coordinator, now_s: Callable[[], float]) -> None:
         self._coordinator, self._now_s = coordinator, now_s
+        self._one_reckons = asyncio.Lock()
 
-    def offsets(self) -> bytes:
+    async def offsets(self) -> bytes:
         """Domains that bind or nearly do, and offsets for the jobs below them."""
         picture, decision = self._coordinator.picture, self._coordinator.decision
         if decision is None:
             return msgspec.json.encode({"domains": (), "says": UNPLANNED})
-        found = staggered(
+        waves = seen(
             picture.observation, decision.observed_w, picture.target_meant_w, decision.price, self._now_s()
         )
+        async with self._one_reckons:
+            found = await asyncio.to_thread(staggered, waves)
         says = "" if found else "no domain with jobs is near its target: nothing to gain"
         return msgspec.json.encode({"domains": found, "says": says})
 
@@ -71,7 +74,9 @@ class AdviceAnswers:
                 waiting = [Waiting(job="asked", gpus=job.gpus, peak_w=peak_w)]
         except UnfitWaiting as fault:
             return str(fault)
-        return await asyncio.to_thread(_told, _hall(fleet), room, self._running(), waiting, peak_w)
+        running = self._running()  # of the same moment: it may be another fleet's once the lock is ours
+        async with self._one_reckons:
+            return await asyncio.to_thread(_told, _hall(fleet), room, running, waiting, peak_w)
 
     def _room(self) -> Room | None:
         """What is free now, in columns of its own; None before the first plan of the present fleet."""
@@ -128,8 +133,8 @@ def _hall(fleet: Fleet) -> Hall:
     where = fleet.node_domain[fleet.gpu_node]
     boards = np.argsort(where, kind="stable")
     first = np.searchsorted(where[boards], np.arange(len(fleet.domains) + 1))
-    branches = []
-    for row in np.unique(where).tolist():
+    branches, rows = [], np.unique(where)
+    for row in rows.tolist():
         entries = order[starts[row] : starts[row + 1]]
         branches.append(
             Branch(
@@ -143,6 +148,7 @@ def _hall(fleet: Fleet) -> Hall:
     return Hall(
         branches=tuple(branches),
         domains=fleet.domains,
+        branch_of=np.searchsorted(rows, where),
         slope=fleet.gpu_slope,
         max_w=fleet.max_w,
         rest_w=fleet.min_w,

@@ -97,7 +97,7 @@ class AskDesk:
         return self._explained.of(kind, ask.name) or f"no {kind} {ask.name!r} is known here"
 
     async def _offsets(self, _ask: Ask) -> bytes | str:
-        return self._advice.offsets()
+        return await self._advice.offsets()
 
     async def _fragmentation(self, ask: Ask) -> bytes | str:
         return await self._advice.fragmentation(ask.name)

@@ -26,6 +26,7 @@ def hall(boards=8):
             for at, name in enumerate(("branch-a", "branch-b"))
         ),
         domains=("site", "branch-a", "branch-b"),
+        branch_of=np.repeat([0, 1], boards),
         slope=np.ones(2 * boards),
         max_w=np.full(2 * boards, 700.0),
         rest_w=np.full(2 * boards, REST_W),

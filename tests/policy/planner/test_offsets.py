@@ -10,6 +10,7 @@ from test_ahead import told
 from easyrider_policy.core.ahead import foresee
 from easyrider_policy.core.offsets import BINS, Wave, group, groups, spread
 from easyrider_policy.core.rhythms import fold
+from easyrider_policy.core.staggering import seen, staggered
 
 A, B = range(0, 8), range(8, 16)
 
@@ -154,3 +155,41 @@ def test_what_is_known_of_a_rhythm_outlives_the_start_of_another_job():
 
     row = world.observation.job_rows["a"]
     assert world.observation.rhythms.template(row, 560.0).tolist() == before.tolist()
+
+
+def test_a_job_has_one_offset_in_all_domains_and_the_one_pressed_most_is_served_first():
+    world = World(
+        site(), [load(name, rows, 560.0, busy=0.5, period_s=4.0) for name, rows in (("a", A), ("b", B))]
+    )
+    world.run(30)
+    for name in "ab":
+        foresee(world.observation, told(name, 560.0, period_s=4.0), world.now_s)
+    target_w = np.array([10_000.0, 10_000.0, 10_000.0])
+
+    found = staggered(
+        seen(world.observation, np.array([9_000.0, 9_900.0, 1_000.0]), target_w, np.zeros(3), world.now_s)
+    )
+
+    assert [one.domain for one in found] == ["pdu-a", "ups"]  # and not the one that is far below its target
+    for one in found:
+        assert one.avoided_w == pytest.approx(8 * 1.23 * 320.0, rel=0.1)
+    assert [group.jobs[1].offset_s for one in found for group in one.groups] == [
+        pytest.approx(2.0, abs=0.2)
+    ] * 2
+
+
+def test_where_periods_drift_apart_it_is_said_and_no_watts_are_promised():
+    world = World(
+        site(), [load("a", A, 560.0, busy=0.5, period_s=4.0), load("b", B, 560.0, busy=0.5, period_s=3.0)]
+    )
+    world.run(30)
+    for name, period_s in (("a", 4.0), ("b", 3.0)):
+        foresee(world.observation, told(name, 560.0, period_s=period_s), world.now_s)
+
+    (one,) = staggered(
+        seen(world.observation, np.array([9e3, 0.0, 0.0]), np.full(3, 1e4), np.zeros(3), world.now_s)
+    )
+
+    assert (one.avoided_w, one.groups) == (0.0, ())
+    assert one.says == "periods drift apart: nothing to gain"
+    assert {row.job for row in one.left_out} == {"a", "b"}

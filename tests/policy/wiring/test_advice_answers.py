@@ -101,7 +101,7 @@ async def test_before_anything_is_planned_what_could_start_is_unknown_and_not_no
     wired = Wired()
     advice = AdviceAnswers(wired.coordinator, wired.clock.now_s)
 
-    offsets = json.loads(advice.offsets())
+    offsets = json.loads(await advice.offsets())
     told = json.loads(await advice.fragmentation(""))
 
     assert (offsets["domains"], offsets["says"]) == ([], UNPLANNED)

@@ -110,18 +110,16 @@ _MEANS: Final[dict[Act, str]] = {
 
 def plan(hall: Hall, room: Room, running: Sequence[Running], waiting: Sequence[Waiting]) -> tuple[Step, ...]:
     """One step per waiting job, in the order in which they are due; each rests on those before it."""
-    left, empty, passed = room.copy(), room.copy(), False
+    left, passed = room.copy(), False
+    empty: Room | None = None
     steps: list[Step] = []
-    for one in running:
-        end(hall, empty, one.boards)
     for job in sorted(waiting, key=lambda one: (-one.aged, one.job)):
-        here = [one for one in running if not left.idle[one.boards].all()]
-        found = (
-            _starts(hall, left, job, "reorder" if passed else "start")
-            or _migrates(hall, left, here, job)
-            or _drains(hall, left, here, job)
-        )
+        found = _starts(hall, left, job, "reorder" if passed else "start")
         if found is None:
+            here = _by_branch(hall, left, running)
+            found = _migrates(hall, left, here, job) or _drains(hall, left, here, job)
+        if found is None:
+            empty = empty or _emptied(hall, room, running)
             steps.append(_step(job, "night_queue" if _place(hall, empty, job) else "never"))
             passed = True
             continue
@@ -152,13 +150,13 @@ def _starts(hall: Hall, room: Room, job: Waiting, act: Act) -> _Found | None:
     return _step(job, act, branches=names(hall, places)), after
 
 
-def _migrates(hall: Hall, room: Room, running: Sequence[Running], job: Waiting) -> _Found | None:
+def _migrates(hall: Hall, room: Room, running: dict[int, list[Running]], job: Waiting) -> _Found | None:
     """Small and unimportant jobs of one branch go where they fit, as few boards as possible."""
     tried: list[tuple[int, int, Step, Room]] = []
     for at in _tried(hall, room):
         after, moved = room.copy(), 0
         moves: list[Move] = []
-        for one in _within(hall, at, running):
+        for one in _within(hall, at, running.get(at, [])):
             if one.weight > job.aged or len(moves) == MOVES:
                 continue
             trial = after.copy()
@@ -178,18 +176,15 @@ def _migrates(hall: Hall, room: Room, running: Sequence[Running], job: Waiting) 
     return _cheapest(tried)
 
 
-def _drains(hall: Hall, room: Room, running: Sequence[Running], job: Waiting) -> _Found | None:
+def _drains(hall: Hall, room: Room, running: dict[int, list[Running]], job: Waiting) -> _Found | None:
     """The branch where the fewest boards have to fall idle first."""
     tried: list[tuple[int, int, Step, Room]] = []
     for at in _tried(hall, room):
         gone: list[Running] = []
-        inside = np.zeros(len(room.idle), dtype=np.bool_)
-        inside[hall.branches[at].boards] = True
-        for one in sorted(running, key=lambda each: (len(each.boards), each.weight, each.job)):
+        for one in sorted(running.get(at, []), key=lambda each: (len(each.boards), each.weight, each.job)):
             if _fits_without(hall, room, gone, at, job) is not None:
                 break
-            if inside[one.boards].any():
-                gone.append(one)
+            gone.append(one)
         for one in sorted(gone, key=lambda each: (-len(each.boards), each.job)):
             fewer = [other for other in gone if other is not one]
             if _fits_without(hall, room, fewer, at, job) is not None:
@@ -257,10 +252,26 @@ def _roomy(hall: Hall, room: Room, gpus: int, but: int) -> list[int]:
     return [at for count, at in sorted(idle) if count >= gpus][:BRANCHES_TRIED]
 
 
+def _by_branch(hall: Hall, room: Room, running: Sequence[Running]) -> dict[int, list[Running]]:
+    """Jobs that still run, under every branch that they have boards in."""
+    found: dict[int, list[Running]] = {}
+    for one in running:
+        if not room.idle[one.boards].all():
+            for at in np.unique(hall.branch_of[one.boards]).tolist():
+                found.setdefault(at, []).append(one)
+    return found
+
+
+def _emptied(hall: Hall, room: Room, running: Sequence[Running]) -> Room:
+    empty = room.copy()
+    for one in running:
+        end(hall, empty, one.boards)
+    return empty
+
+
 def _within(hall: Hall, at: int, running: Sequence[Running]) -> list[Running]:
-    """Jobs that run in this branch alone, least weight and then least watts first."""
-    inside = set(hall.branches[at].boards.tolist())
-    mine = [one for one in running if inside.issuperset(one.boards.tolist())]
+    """Of these the jobs that run in this branch alone, least weight and then least watts first."""
+    mine = [one for one in running if (hall.branch_of[one.boards] == at).all()]
     return sorted(mine, key=lambda one: (one.weight, one.peak_w * len(one.boards), one.job))
 
 

@@ -34,6 +34,7 @@ class Hall:
 
     branches: tuple[Branch, ...]
     domains: tuple[str, ...]
+    branch_of: Ints  # (G,)
     slope: Floats  # (G,)
     max_w: Floats  # (G,)
     rest_w: Floats  # (G,) what a board draws and counts once no job is on it, at most
@@ -126,19 +127,17 @@ def start(hall: Hall, room: Room, at: int, boards: Ints, peak_w: float) -> None:
 
 def end(hall: Hall, room: Room, boards: Ints) -> None:
     """The job on these boards is over: they are idle, at rest."""
-    here = np.zeros(len(room.idle), dtype=np.bool_)
-    here[boards] = True
-    for branch in hall.branches:
-        mine = branch.boards[here[branch.boards]]
-        if len(mine):
-            rest_w = hall.rest_w[mine]
-            drawn_w, counted_w = np.fmax(room.drawn_w[mine], rest_w), np.fmax(room.counted_w[mine], rest_w)
-            _fill(
-                branch,
-                room,
-                -float((hall.slope[mine] * (drawn_w - rest_w)).sum()),
-                -float((hall.slope[mine] * (counted_w - rest_w)).sum()),
-            )
+    where = hall.branch_of[boards]
+    for at in np.unique(where).tolist():
+        mine = boards[where == at]
+        rest_w = hall.rest_w[mine]
+        drawn_w, counted_w = np.fmax(room.drawn_w[mine], rest_w), np.fmax(room.counted_w[mine], rest_w)
+        _fill(
+            hall.branches[at],
+            room,
+            -float((hall.slope[mine] * (drawn_w - rest_w)).sum()),
+            -float((hall.slope[mine] * (counted_w - rest_w)).sum()),
+        )
     room.drawn_w[boards] = np.fmin(room.drawn_w[boards], hall.rest_w[boards])
     room.counted_w[boards] = np.fmin(room.counted_w[boards], hall.rest_w[boards])
     room.idle[boards] = True

@@ -56,7 +56,7 @@ class Group:
     jobs: tuple[Offset, ...]
     peak_w: float  # as they stand now
     peak_with_offsets_w: float
-    avoided_w: float
+    avoided_w: float  # below 0: offsets of a domain that is pressed more cost so much here
     worst_w: float  # if all peaks met
     holds_s: float | None  # until the periods have drifted by a tenth; None: they are equal
     says: str
@@ -90,11 +90,11 @@ def group(waves: Sequence[Wave]) -> Group:
         None if w.fixed_s is None else round((w.fixed_s % p) / step_s) % len(table)
         for w, p, table in zip(waves, periods_s, shifted, strict=True)
     ]
-    now = [0 if place is None else place for place in fixed]
+    stands = [0 if place is None else place for place in fixed]
     best = spread(shifted, fixed)
-    peak_w, least_w = _peak(shifted, now), _peak(shifted, best)
-    if peak_w - least_w < LEAST_GAIN * peak_w:
-        best, least_w = now, peak_w
+    peak_w, least_w = _peak(shifted, [0] * len(shifted)), _peak(shifted, best)
+    if _peak(shifted, stands) - least_w < LEAST_GAIN * peak_w:
+        best, least_w = stands, _peak(shifted, stands)
     return Group(
         jobs=tuple(
             Offset(
@@ -110,8 +110,14 @@ def group(waves: Sequence[Wave]) -> Group:
         avoided_w=peak_w - least_w,
         worst_w=float(sum(table.max() for table in shifted)),
         holds_s=_holds_s(shortest_s, longest_s),
-        says="" if least_w < peak_w else "their peaks are as far apart as they can be: nothing to gain",
+        says=_says(peak_w - least_w),
     )
+
+
+def _says(avoided_w: float) -> str:
+    if avoided_w < 0:
+        return "offsets of a domain that is pressed more bring peaks together here"
+    return "" if avoided_w > 0 else "their peaks are as far apart as they can be: nothing to gain"
 
 
 def spread(shifted: Sequence[Floats], fixed: Sequence[int | None]) -> list[int]:
