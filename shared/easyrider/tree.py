@@ -276,7 +276,9 @@ class Rules:
     leases: Leases = Leases()
     margin_w: float = 0.0
     pilot_floor_w: float | None = None  # per GPU: pilots go no lower for load that nobody limits
-    policies: tuple[str, ...] = field(default=(), metadata=LATER)  # plug-ins that may decide in pilot and enforce
+    policies: tuple[str, ...] = field(
+        default=(), metadata=LATER
+    )  # plug-ins that may decide in pilot and enforce
 
     @property
     def region_lease_s(self) -> float:
