@@ -64,7 +64,7 @@ docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asynca
 	$(BIN)/python -m easyrider.trip_presets
 
 lock: ## resolve requirements anew (needs uv); versions and hashes only, no index
-	uv pip compile pyproject.toml --extra all --group build --group test --group lint --group bench --group peers \
+	uv pip compile pyproject.toml --extra all --extra rivals --group build --group test --group lint --group bench --group peers \
 	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/test.txt
 	uv pip compile pyproject.toml --extra all --group build --constraint requirements/test.txt \
 	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements/run.txt
