@@ -18,7 +18,7 @@ from easyrider_policy.core.weights import loads
 seeds = st.integers(0, 100_000)
 
 
-def question(seed, squeeze=None, scattered=True):
+def question(seed, squeeze=None, scattered=True, most_cuts=11):
     """A random tree with jobs on it, some across domains; one in three has racks on two feeds. Wall-watt budgets."""
     rng = np.random.default_rng(seed)
     racks, per_rack = int(rng.integers(1, 7)), int(rng.integers(1, 5))
@@ -50,7 +50,11 @@ def question(seed, squeeze=None, scattered=True):
     if scattered:
         gpus = gpus.reshape(-1, 4)[rng.permutation(len(gpus) // 4)].ravel()
     cuts = np.sort(
-        rng.choice(np.arange(1, len(gpus)), size=min(len(gpus) - 1, int(rng.integers(1, 12))), replace=False)
+        rng.choice(
+            np.arange(1, len(gpus)),
+            size=min(len(gpus) - 1, int(rng.integers(1, most_cuts + 1))),
+            replace=False,
+        )
     )
     jobs = [
         Job(id=f"j{i}", gpus=tuple(part.tolist()), weight=float(rng.choice([1, 2, 4, 8])), mode="enforce")

@@ -12,18 +12,22 @@ static unsigned marks(const struct gpu *gpu, unsigned bit) {
     return (mask & bit ? 1u : 0u) | (mask & bit << NONSENSE_SHIFT ? 2u : 0u);
 }
 
-/* One value and its time stamp as the simulator wrote them together. A simulator that died in the middle of a step
- * leaves the sequence odd: then the pair is taken as it is, after some 2 ms. */
+/* One value and its time stamp as the simulator wrote them together. The simulator may lose its core in the middle of
+ * a step, so it is waited for up to 0.1 s. One that died there leaves the sequence odd for ever: then the pair is taken
+ * as it is, and no later call waits for the same step again. */
 static void read_pair(const void *value, size_t size, void *out, const int64_t *stamp, int64_t *stamp_us) {
+    static uint32_t given_up; /* even: none yet */
     const uint32_t *seq = &state_header()->sensor_seq;
-    for (int attempt = 0; attempt < 220; attempt++) {
+    for (int attempt = 0; attempt < 1200; attempt++) {
         uint32_t before = __atomic_load_n(seq, __ATOMIC_ACQUIRE);
         memcpy(out, value, size);
         *stamp_us = LOAD(*stamp);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (!(before & 1) && __atomic_load_n(seq, __ATOMIC_RELAXED) == before) return;
+        if ((before & 1) && before == LOAD(given_up)) return;
         if (attempt >= 200) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
+    STORE(given_up, *seq);
 }
 
 static unsigned power_mw(const struct gpu *gpu, const uint32_t *field, unsigned bit, int64_t *stamp_us) {
