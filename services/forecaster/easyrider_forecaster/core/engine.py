@@ -1,4 +1,7 @@
-"""The forecaster without its wires: what was heard goes in, seconds are closed, forecasts come out."""
+"""The forecaster without its wires: what was heard goes in, seconds are closed, forecasts come out.
+
+`core/bank.py` is the same over plain arrays, without messages; its docstring shows a call.
+"""
 
 import numpy as np
 
