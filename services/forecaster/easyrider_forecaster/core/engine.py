@@ -7,9 +7,10 @@ import numpy as np
 
 from easyrider.messages import SeriesForecast
 from easyrider.tree import Rules
-from easyrider_forecaster.core import alias, censor, period
-from easyrider_forecaster.core.arrays import BLOCK_SLOTS, SLOT_S, Array, cohort
+from easyrider_forecaster.core import censor
+from easyrider_forecaster.core.arrays import BLOCK_SLOTS, SLOT_S, Array
 from easyrider_forecaster.core.boards import BlockOfBoards
+from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.domains import Domains
 from easyrider_forecaster.core.fits import FitDesk, FitRequest, FitResult
 from easyrider_forecaster.core.groups import Membership
@@ -20,8 +21,6 @@ from easyrider_forecaster.core.speaker import Speaker
 
 _BLOCK_S = BLOCK_SLOTS * SLOT_S
 _FARTHEST_BEHIND = 120
-_DETECT_EVERY = 10
-_LONG_SLOTS, _SHORT_SLOTS = 1190, 300
 
 
 class Engine:
@@ -30,11 +29,10 @@ class Engine:
     def __init__(self, *, nameplate_w: float = 700.0, priors: Priors | None = None) -> None:
         self.intake = Intake(nameplate_w)
         self.outlook = Outlook()
-        self.periods = period.Periods(0)
+        self.detector = Detector(0)
         self.fits = FitDesk()
         self.domains = Domains(())
         self._priors = priors or Nameplate()
-        self._alias = np.zeros(0, np.bool_)
         self._members: Membership | None = None
         self._rows: Rows | None = None
 
@@ -61,8 +59,8 @@ class Engine:
         if self._members is None or self._rows is None:
             return ()
         outlook, rows = self.outlook, self._rows
-        draw, demand = outlook.look(rows, self.periods.period_s, self._alias)
-        speaker = Speaker(self.intake, outlook, self.periods, self._alias, self._members, rows, self._priors)
+        draw, demand = outlook.look(rows, self.detector.periods.period_s, self.detector.alias)
+        speaker = Speaker(self.intake, outlook, self.detector, self._members, rows, self._priors)
         draw, demand = speaker.with_priors(draw, demand)
         block = outlook.history.block
         views = self.domains.view(block, draw, demand, rows, speaker.heard)
@@ -88,19 +86,17 @@ class Engine:
         self.outlook.see(raw.T, hidden.T, self._rows, instant.T, unlike.T)
         if self.domains.ids:
             self.domains.see(self.outlook.history.block, raw.T, hidden.T, self._rows.limit_w)
-        self._detect()
+        self.detector.step(self.outlook.history, members, self.intake, self._rows.max_w)
 
     def _regroup(self) -> None:
         boards, groups = self.intake.boards, self.intake.groups
         groups.assign(boards, boards.closed_before)
-        for part in (*self.outlook.parts, self.periods):
+        for part in (*self.outlook.parts, self.detector):
             part.grow(groups.rows)
             for row in groups.to_clear:
                 part.clear(row)
         idle = [group.row for group in groups.known.values() if group.kind == "idle"]
         self.outlook.ceiling.patience[idle] = censor.IDLE_PATIENCE_BLOCKS
-        self._alias = np.concatenate((self._alias, np.zeros(groups.rows - len(self._alias), np.bool_)))
-        self._alias[groups.to_clear] = False
         groups.to_clear.clear()
         self._members = Membership.of(boards, groups.rows)
         known = {domain: row for row, domain in enumerate(self.domains.ids)}
@@ -118,55 +114,6 @@ class Engine:
             members.sums(values) / count for values in (limit_w, boards.max_w, floor_w)
         )
         return Rows(floor_w=np.minimum(floor_w, limit_w), limit_w=limit_w, max_w=max_w)
-
-    def _detect(self) -> None:
-        """Periods and aliases of a tenth of the rows: each row every ten seconds."""
-        history = self.outlook.history
-        rows = cohort(history.rows, history.block, _DETECT_EVERY)
-        assert self._rows is not None
-        assert self._members is not None
-        filled = history.filled[rows]
-        found_s = np.full(len(rows), np.nan)
-        ripe = filled >= 0.7 * _LONG_SLOTS
-        early = ~ripe & (filled >= 0.7 * _SHORT_SLOTS)
-        for some, slots in ((ripe, _LONG_SLOTS), (early, _SHORT_SLOTS)):
-            if some.any():
-                found_s[some] = period.find(
-                    history.last(history.raw.value, rows[some], slots).astype(np.float64)
-                )
-        judged = rows[ripe | early]
-        if not len(judged):
-            return
-        self.periods.take(judged, found_s[ripe | early], self._refresh_s()[judged])
-        instant = history.last(history.instant, judged, 600)
-        agree = alias.boards_agree(
-            history.last(history.raw.value, judged, 600).astype(np.float64),
-            history.last(history.unlike, judged, 600).astype(np.float64),
-            self._members.count[judged],
-        )
-        smooth = alias.suspect(instant, self._rows.max_w[judged])
-        marked = self._marked()[judged]
-        known = np.isfinite(self.periods.period_s[judged])
-        self._alias[judged] = smooth & known & ~agree & ~marked
-
-    def _marked(self) -> Array:
-        """True where phase marks announce the very period that was found."""
-        now_s = self.intake.boards.closed_before * SLOT_S
-        marked = np.zeros(self.outlook.history.rows, np.bool_)
-        for group in self.intake.groups.known.values():
-            announced_s = self.intake.marks.period_s(group.id, now_s) if group.kind == "job" else None
-            if announced_s is not None:
-                found_s = self.periods.period_s[group.row]
-                marked[group.row] = bool(abs(found_s - announced_s) <= 0.08 * announced_s)
-        return marked
-
-    def _refresh_s(self) -> Array:
-        """Slowest sensor refresh or sampling step of each group's boards."""
-        boards = self.intake.boards
-        slowest = np.zeros(self.outlook.history.rows)
-        each = np.array([self.intake.refresh_s.get(node, SLOT_S) for node in boards.node_of])
-        np.maximum.at(slowest, boards.group, each)
-        return slowest
 
 
 def _grouped(block: BlockOfBoards, members: Membership, max_w: Array) -> tuple[Array, Array, Array, Array]:

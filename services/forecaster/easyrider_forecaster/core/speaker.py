@@ -5,11 +5,11 @@ import numpy as np
 from easyrider.messages import SeriesForecast
 from easyrider_forecaster.core import confidence, report
 from easyrider_forecaster.core.arrays import BLOCK_SLOTS, HORIZONS_S, SLOT_S, Array
+from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.domains import Domains
 from easyrider_forecaster.core.groups import Group, Membership
 from easyrider_forecaster.core.intake import Intake
 from easyrider_forecaster.core.outlook import Outlook, Rows, View
-from easyrider_forecaster.core.period import Periods
 from easyrider_forecaster.core.priors import Priors
 
 _AT_10S = HORIZONS_S.index(10)
@@ -25,15 +25,14 @@ class Speaker:
         self,
         intake: Intake,
         outlook: Outlook,
-        periods: Periods,
-        alias: Array,
+        detector: Detector,
         members: Membership,
         rows: Rows,
         priors: Priors,
     ) -> None:
-        self._intake, self._outlook, self._periods = intake, outlook, periods
+        self._intake, self._outlook, self._detector = intake, outlook, detector
         self._members, self._rows, self._priors = members, rows, priors
-        self.confidence = confidence.judge(self._evidence(alias))
+        self.confidence = confidence.judge(self._evidence())
         self.heard = (outlook.history.filled >= _ENOUGH_SLOTS) & ~self.confidence.silent
         self.sure = outlook.ceiling.observed & ~self.confidence.silent
         self._basis: dict[int, str] = {}
@@ -106,7 +105,11 @@ class Speaker:
         self, group: Group, drawn: list[list[float]], wanted: list[list[float]], clamped: bool
     ) -> SeriesForecast:
         row, count = group.row, int(self._members.count[group.row])
-        period_s = float("nan") if self.confidence.evidence.alias[row] else float(self._periods.period_s[row])
+        period_s = (
+            float("nan")
+            if self.confidence.evidence.alias[row]
+            else float(self._detector.periods.period_s[row])
+        )
         basis = self._basis.get(row, "observed")
         reasons = self.confidence.reasons(row) + (("clamped at the lowest draw seen",) if clamped else ())
         told = report.Said(
@@ -158,7 +161,7 @@ class Speaker:
             return None
         return meter.power_w
 
-    def _evidence(self, alias: Array) -> confidence.Evidence:
+    def _evidence(self) -> confidence.Evidence:
         history, rating_w = self._outlook.history, np.maximum(self._rows.max_w, 1.0)
         age_s = history.age.astype(np.float64)
         due = np.clip(age_s, 1, 60) * BLOCK_SLOTS
@@ -184,9 +187,9 @@ class Speaker:
             rival_share=means.rival_error_w[:, _AT_10S] / rating_w,
             missed_share=bound.missed[:, _AT_10S],
             bounds_scored=bound.scored[:, _AT_10S],
-            unsettled=self._periods.unsettled,
-            too_fast=self._periods.too_fast,
-            alias=alias,
+            unsettled=self._detector.periods.unsettled,
+            too_fast=self._detector.periods.too_fast,
+            alias=self._detector.alias,
             nameplate=~self._outlook.ceiling.observed,
             coarse=slow,
         )
