@@ -5,6 +5,7 @@ import pytest
 
 from easyrider_forecaster.core import alias, period
 from easyrider_forecaster.core.period import Periods
+from easyrider_twin import waves
 
 
 def load(rng: np.random.Generator, period_s: float, jitter: float, seconds: float = 120.0) -> np.ndarray:
@@ -31,14 +32,33 @@ def test_periods_from_half_a_second_to_twelve_are_found_within_six_per_cent() ->
     assert right.mean() >= 0.95
 
 
+def trainings(seed: int, low_s: float, high_s: float, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Synthetic energy means of 120 s, (number, 1200), and their periods; jitter 1, 3 and 5 % in turn."""
+    rng, jitters = np.random.default_rng(seed), (0.01, 0.03, 0.05)
+    true_s = np.exp(rng.uniform(np.log(low_s), np.log(high_s), number))
+    loads = [
+        waves.Training.drawn(rng, period_s=float(p), jitter=jitters[k % 3]) for k, p in enumerate(true_s)
+    ]
+    rows = [waves.energy_means_w(one.power_w(rng, 120.0)) for one in loads]
+    return np.array(rows, np.float32), true_s
+
+
+def test_periods_of_training_from_0p4_to_20_s_are_right_in_nineteen_of_twenty_cases() -> None:
+    values, true_s = trainings(17, 0.4, 20.0, 240)
+
+    found_s = period.find(values)
+
+    assert (np.abs(found_s - true_s) <= 0.06 * true_s).mean() >= 0.95
+
+
 def test_where_two_estimators_agree_a_period_is_surer_than_where_they_do_not() -> None:
-    rng = np.random.default_rng(16)
-    true_s = np.exp(rng.uniform(np.log(0.2), np.log(20.0), 240))
-    found = period.detect(np.stack([load(rng, p, 0.05) for p in true_s]))
+    values, true_s = trainings(18, 0.25, 20.0, 200)
+
+    found = period.detect(values)
 
     right = np.abs(found.period_s - true_s) <= 0.06 * true_s
     assert right[found.agreed].mean() >= 0.97
-    assert right[found.agreed].mean() > right[~found.agreed].mean() + 0.1
+    assert right[~found.agreed].mean() < 0.9
 
 
 def test_what_phase_marks_announce_goes_before_what_was_found() -> None:
