@@ -12,6 +12,7 @@ from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.domain_draw import Draws, draws
 from easyrider_policy.core.fleet import Bools, Floats
 from easyrider_policy.core.lending import Grant
+from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.patience import JOBS_TOLD_S, waits
 from easyrider_policy.core.plan import plan
 from easyrider_policy.core.policies import Planner
@@ -165,7 +166,7 @@ class Coordinator:
             self.urge("wake")
         picture.sampled()
         overshoot = observation.overshoot
-        picture.safety.ledger.learned(np.where(picture.managed, overshoot.could, overshoot.counted))
+        picture.safety.ledger.learned(np.where(picture.managed, MOST, overshoot.counted))
         walls.add(observation.believed_w(mean_w))
         # before it leads, boards not heard yet count at their maximum: in sums that is safe, as heat it is made up
         if picture.safety.lead.phase == "leading" and self.situation is not None:

@@ -20,7 +20,9 @@ from easyrider.messages import (
     PowerForecast,
 )
 from easyrider_policy.coordinator import Coordinator
+from easyrider_policy.core.facility import LimitMove
 from easyrider_policy.core.fleet import Ints
+from easyrider_policy.core.unmanaged import LONGEST_PERIOD_S
 from easyrider_policy.picture import Picture
 
 _LOG = log.get("policy")
@@ -34,8 +36,6 @@ FRESH_S = 3.0
 """Samples older than this are no reading: the board counts as unread."""
 EPOCHS = 2**52
 """No store counts leaders so far: a node that says so says nonsense, and may not end anybody's lead."""
-LONGEST_PERIOD_S = 60.0
-"""A meter that claims to speak more rarely is judged silent by this."""
 
 
 class Desk:
@@ -43,6 +43,7 @@ class Desk:
 
     def __init__(self, picture: Picture, coordinator: Coordinator, note: Note, meant: Meant) -> None:
         self.picture, self.coordinator, self.note, self.meant = picture, coordinator, note, meant
+        coordinator.prepares.append(self.pass_to)
         self.frames_s = self.states_s = -math.inf  # unknown: readiness shows no age
 
     def on_frame(self, frame: NodeFrame, arrival: Arrival) -> None:
@@ -112,6 +113,14 @@ class Desk:
         self.frames_s = max(self.frames_s, minted_s)
         picture.frames_s[node] = max(minted_s, picture.frames_s.get(node, minted_s))
         return minted_s
+
+    @staticmethod
+    def heard_stranger(subject: bytes) -> None:
+        """A frame of a node that no rules name: it is counted, and not read."""
+        _DROPPED.labels("unknown_node").inc()
+        log.bounded(_LOG, "node", 30.0).warning(
+            "a node that is not in the rules speaks", subject=subject.decode(errors="replace")
+        )
 
     @staticmethod
     def dropped_late(count: int) -> None:
@@ -188,12 +197,12 @@ class Desk:
             return
         if not self._speaks(subjects.meter(picture.region, reading.meter), arrival):
             return
-        self._supply(reading, arrival.mono_ns / 1e9)
-        if reading.quality != "good" or reading.power_w is None or not reading.power_w >= 0:
-            return
         minted_s = picture.ages.minted_s(
             f"meter:{reading.meter}", reading.boot_id, reading.mono_ns, arrival.mono_ns
         )
+        self._supply(reading, minted_s)
+        if reading.quality != "good" or reading.power_w is None or not reading.power_w >= 0:
+            return
         now_s = arrival.mono_ns / 1e9
         managed_w = picture.ours_w(now_s)[domain]
         if picture.regions.any:  # what they draw the meter shows too, and they answer for it
@@ -259,20 +268,29 @@ class Desk:
         log.bounded(_LOG, "epoch", 10.0).error("an absurd epoch is left aside", epoch=epoch)
         return False
 
-    def _supply(self, reading: MeterReading, now_s: float) -> None:
-        picture, domains, dark = self.picture, self.picture.fleet.domains, self.picture.facility.losses.dark
-        moves = picture.facility.heard(reading, now_s)
+    def pass_to(self, now_s: float) -> None:
+        """Time passes: meters that fell silent clear no loss any more."""
+        self._moved(self.picture.facility.pass_to(now_s), None)
+
+    def _supply(self, reading: MeterReading, minted_s: float) -> None:
+        picture, dark = self.picture, self.picture.facility.losses.dark
+        moves = picture.facility.heard(reading, minted_s)
         picture.supply_moved |= picture.facility.losses.dark != dark
+        self._moved(moves, reading.meter)
+
+    def _moved(self, moves: Sequence[LimitMove], meter: str | None) -> None:
+        """Limits that moved with their supply; `meter` None: because of one that is silent."""
         for move in moves:
-            name = domains[move.domain]
+            name = self.picture.fleet.domains[move.domain]
             self.coordinator.supply_moved(name, move.before, move.after)
+            told = {"meter": meter} if meter is not None else {"why": "no meter tells of its supply any more"}
             self.note(
                 {
                     "what": "limit_moved",
                     "domain": name,
-                    "meter": reading.meter,
+                    **told,
                     "before": move.before,
                     "after": move.after,
                 }
             )
-            _LOG.warning("supply changed", domain=name, share_before=move.before, share=move.after)
+            _LOG.warning("supply changed", domain=name, share_before=move.before, share=move.after, **told)

@@ -11,7 +11,7 @@ from small_world import UPS, World, load, site
 from easyrider.tree import CurvePoint, Domain, Node, NodeClass, Rules, TripCurve
 from easyrider_policy.core.emergency import MOST_SHARE, penalised
 from easyrider_policy.core.fleet import Fleet, build
-from easyrider_policy.core.heat import PRESSED_S, Heat
+from easyrider_policy.core.heat import LONGEST_STEP_S, PRESSED_S, Heat
 from easyrider_policy.core.history import emergencies
 from easyrider_policy.core.records import Situation
 from easyrider_policy.core.timing import allowed_s
@@ -119,11 +119,23 @@ def test_heat_goes_with_a_device_to_a_new_fleet_and_a_new_device_is_half_spent()
     assert moved.spent[1] == 0.5
 
 
-def test_a_pause_of_the_loop_is_not_counted_as_hours_of_the_present_load():
+def test_a_short_pause_of_the_loop_is_heat_at_the_present_load():
     heat = warmed(1250.0, 0.0)
-    heat.pass_to(4000.0, 1250.0 * ONE, 1000.0 * ONE)
+    heat.pass_to(LONGEST_STEP_S, 1250.0 * ONE, 1000.0 * ONE)
 
     assert heat.spent[0] == pytest.approx(5.0 / 60.0)
+
+
+@pytest.mark.parametrize("gap_s", [LONGEST_STEP_S + 0.1, 4000.0])
+def test_after_a_longer_one_nobody_knows_what_was_drawn_so_half_of_the_curve_counts_as_spent(gap_s):
+    cold, warm = warmed(1250.0, 0.0), warmed(900.0, 1.0, spent=0.8)
+
+    cold.pass_to(gap_s, 1250.0 * ONE, 1000.0 * ONE)
+    before = float(warm.spent[0])
+    warm.pass_to(1.0 + gap_s, 900.0 * ONE, 1000.0 * ONE)
+
+    assert cold.spent[0] == pytest.approx(0.5 + 5.0 / 60.0), "not cold, nor an hour of the present load"
+    assert 0.75 < warm.spent[0] <= before, "what was hotter has not surely cooled meanwhile"
 
 
 def test_it_is_pressed_once_so_little_is_left_that_waiting_would_cost_the_breaker():

@@ -120,6 +120,15 @@ def test_heat_holds_after_three_seconds_and_until_half_a_minute_of_calm():
     assert not held_after(2.0, CALM)
 
 
+def test_a_board_that_was_hot_for_a_moment_is_slowed_no_longer_than_that_moment():
+    limiters = Limiters(1)
+    draw_w, limit_w = np.array([300.0]), np.array([MAX_W])
+    for flag in (FLAG, CALM, CALM):
+        limiters.add(draw_w, limit_w, None, flag, 0.1)
+
+    assert not limiters.slowed[0], "a job that waits there would never be seen to wait"
+
+
 def test_a_wavering_draw_under_heat_moves_no_ceiling():
     limiters, rng = Limiters(1), np.random.default_rng(1)
     seen = set()

@@ -168,6 +168,27 @@ def test_when_a_feed_dies_the_other_is_seen_to_carry_all_of_it():
     assert led.picture.follow() is None
 
 
+def test_a_ups_whose_meter_falls_silent_is_planned_as_on_battery_and_the_journal_says_why():
+    loss = Contingency(name="battery", when="on_battery", hard_limit_w=1800.0, target_w=1500.0)
+    led = Wired(rules(contingencies=(loss,), meters=("m",)))
+    notes: list[dict[str, object]] = []
+    led.desk.note = notes.append
+    row = led.picture.fleet.domain_index["pdu"]
+    mains = reading(0.0, None, domain="pdu", meter="m", on_battery=False)
+    led.desk.on_meter(mains, at(subjects.meter(REGION, "m"), 0.0))
+    before_w = float(led.picture.hard_w[row])
+
+    led.desk.pass_to(2.9)
+    kept_w = float(led.picture.hard_w[row])
+    led.desk.pass_to(3.1)
+
+    assert before_w == kept_w > 1800.0
+    assert led.picture.hard_w[row] == 1800.0
+    assert [(note["what"], note.get("why")) for note in notes[-1:]] == [
+        ("limit_moved", "no meter tells of its supply any more")
+    ]
+
+
 def test_an_interval_that_closes_is_an_event_of_what_its_cap_saved_and_cost():
     picture = billed(work_price_per_gpu_h=1.0)
     for second in range(905):

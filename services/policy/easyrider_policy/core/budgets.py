@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.observe import UNREAD_S, Observation
+from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.situation import Situation
 from easyrider_policy.core.tally import tally
 from easyrider_policy.core.walls import Walls
@@ -40,7 +41,7 @@ def budgets(
     """What limits leave after everything that is not a steered job. `ours` (G,): boards of steered jobs."""
     fleet, layout = observation.layout.fleet, observation.layout
     idle = situation.steered & (layout.job_of < 0)
-    armed_w = np.maximum(fleet.min_w, fleet.gpu_fallback_w) * observation.overshoot.could
+    armed_w = np.maximum(fleet.min_w, fleet.gpu_fallback_w) * MOST
     could_w = np.where(ours, 0.0, np.where(idle, armed_w, situation.counted_w))
     standing_w = walls.standing_w(situation.unmanaged_target_w)
     room_w = situation.target_w - standing_w - others_w(observation, situation, ours)

@@ -1,8 +1,8 @@
 """What the supply devices still carry: limits shrink with supply modules that do not work, and with planned losses.
 
-A device that has not told anything yet counts as its smallest planned limit says. One that stops telling keeps its
-last known state, and a better one is believed only from a good reading
-of a meter that passed its gate; a worse one is believed at once.
+A device that has not told anything yet counts as its smallest planned limit says. Modules of one that stops telling
+keep their last known state; a planned loss that no meter clears any more is in force again. A better state is
+believed only from a good reading of a meter that passed its gate; a worse one is believed at once.
 """
 
 from typing import NamedTuple
@@ -57,9 +57,21 @@ class Facility:
         if domain is None:
             return ()
         before = self.hard_w
-        self.phases.heard(domain, reading)
+        self.phases.heard(domain, reading, now_s)
         self.losses.heard(reading, now_s)
         self._modules(domain, reading)
+        return self._moves(before)
+
+    def pass_to(self, now_s: float) -> tuple[LimitMove, ...]:
+        """The moves of limits that hang on what meters said too long ago."""
+        before = self.losses.hard_w
+        self.phases.pass_to(now_s)
+        self.losses.pass_to(now_s)
+        if self.losses.hard_w is before:
+            return ()
+        return self._moves(np.minimum(self.fleet.hard_w * self.share, before))
+
+    def _moves(self, before: Floats) -> tuple[LimitMove, ...]:
         after, planned = self.hard_w, self.fleet.hard_w
         return tuple(
             LimitMove(row, float(before[row] / planned[row]), float(after[row] / planned[row]))

@@ -2,7 +2,9 @@
 
 Heat runs from 0, cold, to 1, at which the device opens. Above its capacity it rises by 1 / T a second, T being the
 time that its curve allows at the present load; within it, it falls with the device's cooling time. A coordinator that
-has just begun does not know what was drawn before: it takes half of every curve as spent.
+has just begun does not know what was drawn before, nor does one that did not look for a while, since another led or its
+loop stood still: both take half of every curve as spent. Whoever watched meanwhile kept that much free by the timing
+rule, and a device that still carries its load has not opened; what was hotter before has not surely cooled.
 """
 
 import math
@@ -22,7 +24,8 @@ PRESSED_S: Final = 10.0
 """With less than this until a device opens, what was done before is not waited for: cut now. An ordinary lowering
 shows within half of it (control period, meter, sensor, actuation)."""
 LONGEST_STEP_S: Final = 5.0
-"""A pause of the loop is heat at the present load for so long at most; before, nobody knows what was drawn."""
+"""A pause of the loop is heat at the present load for so long at most; before, nobody knows what was drawn, and it
+counts as a new beginning."""
 
 
 class Told(NamedTuple):
@@ -59,8 +62,11 @@ class Heat:
 
     def pass_to(self, now_s: float, load_w: Floats, capacity_w: Floats) -> None:
         """Time passes under these wall watts (D,); `capacity_w` (D,): what each device carries for ever, now."""
-        elapsed_s = 0.0 if self._at_s is None else min(max(0.0, now_s - self._at_s), LONGEST_STEP_S)
+        elapsed_s = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
         self._at_s = now_s
+        if elapsed_s > LONGEST_STEP_S:
+            elapsed_s = LONGEST_STEP_S
+            self.spent = np.maximum(self.spent, SHARE)  # NaN stays: no curve
         self.multiple = _multiples(load_w, capacity_w)
         held_s = self.curves.allowed_s(self.multiple)
         with np.errstate(divide="ignore", invalid="ignore"):

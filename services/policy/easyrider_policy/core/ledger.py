@@ -1,9 +1,10 @@
 """What every board could still be enforcing, in board watts, from what was sent, acked and seen.
 
 A board counts the highest of: requested and enforced of its newest ack, every newer limit and fallback sent and
-not provably refused, the fallback in force, and whatever any frame or state has shown since that ack; times the
-learned overshoot. Only an ack of the present boot with an (epoch, seq) above every ack before lowers a count: it
-replaces everything sent up to it and nothing sent after it. Everything else can only raise.
+not provably refused, the fallback in force, and whatever any frame or state has shown since that ack; times 1.03,
+what a limit that binds may be overdrawn by: no card's own sensor proves less (shared/decisions/0030). Only an ack
+of the present boot with an (epoch, seq) above every ack before lowers a count: it replaces everything sent up to
+it and nothing sent after it. Everything else can only raise.
 
 It counts device maximum: a board never armed or of a node never heard on its present boot, one that takes no
 limit, one not read for over 20 s, a node silent for over 20 s without `boot_guard`, and a node of which the
@@ -21,12 +22,12 @@ from easyrider.tree import Leases
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.looks import Looks
 from easyrider_policy.core.outbox import Outbox
+from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.said import AckedBoards, ShownBoards, acked_boards, shown_boards
 from easyrider_policy.core.silence import HEARTBEAT_S, NOTHING, QUIET_S, TRUST_S, Key, Roll
 
 Stamps = int | NDArray[np.int64]
 Seconds = float | Floats
-OVERSHOOT_MOST = 1.03
 PER_BOARD = (
     *("acked_w", "requested_w", "fallback_w", "seen_w", "seen_ns", "said_w", "told", "stuck", "read_s"),
     *("overshoot", "booked_w", "baseline_w"),
@@ -87,8 +88,8 @@ class Ledger:
         self.booked_w[rows] = 0.0
 
     def learned(self, overshoot: Floats) -> None:
-        """Draw over limit while bound, per board; held within 1 to 1.03."""
-        self.overshoot = np.maximum(np.fmin(overshoot, OVERSHOOT_MOST), 1.0)
+        """Draw over limit, per board, held within 1 to 1.03: `MOST` for boards of ours (shared/decisions/0030)."""
+        self.overshoot = np.maximum(np.fmin(overshoot, MOST), 1.0)
 
     # What we hear
 

@@ -64,7 +64,7 @@ class Limiters:
             far = flagged & (draw_w <= NEAR_SHARE * limit_w) & (draw_w >= LEAST_SHARE * limit_w)
             self.other_s = np.where(far, self.other_s + span_s, 0.0)
             self.other = self.other_s >= AFTER_S
-        if hot is not None and (hot.any() or np.isfinite(self.heat_w).any()):
+        if hot is not None and (hot.any() or self.hot_s.any() or np.isfinite(self.heat_w).any()):
             self._heat(draw_w, hot, span_s)
 
     def _heat(self, draw_w: Floats, hot: Bools, span_s: float) -> None:

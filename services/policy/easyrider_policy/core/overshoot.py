@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MOST: Final = 1.03
+"""What may be drawn per watt of limit, in every sum of what could be: no card's own sensor proves less
+(shared/decisions/0030)."""
 _PLAUSIBLE: Final = (0.90, 1.10)
 _PER_S: Final = 0.05
 _STILL: Final = 0.003
@@ -28,11 +30,6 @@ class Overshoot:
         self.counted = np.ones(boards)
         self.learned_s = np.zeros(boards)  # how long each board was watched while bound
         self.version = 0
-
-    @property
-    def could(self) -> Floats:
-        """What may be drawn (G,) per watt of limit: the most there is, since no sensor of its own proves less."""
-        return np.full(len(self.counted), MOST)
 
     def add(self, mean_w: Floats, limit_w: Floats, bound: Bools, span_s: float) -> None:
         """Take means (G,) over `span_s` of boards; `bound` (G,): held by a limit that stood still."""

@@ -9,6 +9,7 @@ from easyrider_policy.core.budgets import budgets, others_w
 from easyrider_policy.core.ceilings import ceilings, kept_back
 from easyrider_policy.core.crossing import ceiling_w
 from easyrider_policy.core.observe import Observation
+from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.pacing import Moves, counts, paced, stands
 from easyrider_policy.core.pilots import pilot_floors
 from easyrider_policy.core.question import ask
@@ -109,7 +110,7 @@ def _weighed(observation: Observation, memory: Memory, ours: Bools) -> Loads:
     if same and known is not None and steered is not None and np.array_equal(steered, ours):
         return known
     overshoot = observation.overshoot
-    draws, could = np.where(ours, overshoot.counted, 0.0), np.where(ours, overshoot.could, 0.0)
+    draws, could = np.where(ours, overshoot.counted, 0.0), np.where(ours, MOST, 0.0)
     return loads(observation.layout, draws, could)
 
 

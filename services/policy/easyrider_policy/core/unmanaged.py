@@ -25,6 +25,8 @@ LAG_S = 3.0
 LAGS_S = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 MINUTE_S = 60.0
 STALE_PERIODS = 3
+LONGEST_PERIOD_S = 60.0
+"""A meter that claims to speak more rarely is judged silent by this."""
 SHORT_MINUTES = 60
 """Until this much is known the quantile says nothing: the highest seen and the declared maximum count."""
 
