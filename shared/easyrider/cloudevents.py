@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from easyrider import event_kinds
+from easyrider import event_data, event_kinds
 from easyrider.errors import NotAMap, NotFinite, Oversize, WrongField
 
 LIMIT = 64 * 1024
@@ -40,7 +40,7 @@ class Event:
     kind: str
     region: str
     source: str
-    data: event_kinds.Data
+    data: event_data.Data
 
 
 def decode(body: bytes) -> Event:

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import msgspec
 
 from easyrider.errors import EasyRiderError
+from easyrider.event_data import Data, Mode, PolicyRefused
 from easyrider.messages.base import Count, Name, Ratio, Watts
 
 Owner = Literal["actuator", "telemetry", "infra-bridge", "policy", "api"]
-Mode = Literal["observe", "shadow", "pilot", "enforce"]
 
 
 class EventMisfit(EasyRiderError):
@@ -23,10 +23,6 @@ class EventMisfit(EasyRiderError):
     def __init__(self, kind: str, why: str) -> None:
         self.kind, self.why = kind, why
         super().__init__(f"event {kind}: {why}; kinds and their fields stand in easyrider.event_kinds")
-
-
-class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What stands in the `data` of an event."""
 
 
 class Drift(Data, frozen=True):
@@ -269,6 +265,7 @@ _ALL: tuple[tuple[str, Owner, str, type[Data]], ...] = (
     ("hold", "policy", "when raises are stopped, and when they are let go", Hold),
     ("target", "policy", "when a load target begins, is not met, is met again, or ends", Target),
     ("demand_interval", "policy", "when a billed interval closes: what a cap saved and cost", DemandInterval),
+    ("policy_refused", "policy", "when the product's plan takes a plug-in policy's place", PolicyRefused),
     ("audit", "api", "once for each change that is made over the admin API, or refused", Audit),
 )  # fmt: skip
 KINDS: dict[str, Kind] = {

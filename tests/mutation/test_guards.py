@@ -75,6 +75,21 @@ GUARDS = (
         ),
     ),
     Guard(
+        "no plug-in policy above a hard limit",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/chosen.py",
+                "        if why := overdrawn(decision, observation, situation):\n",
+                '        if why := "":\n',
+            ),
+        ),
+        (
+            "policy/wiring/test_choosing.py::test_a_supply_that_falls_is_kept_by_the_product_where_the_policy_would_not",
+            "policy/planner/test_foreign_policies.py",
+        ),
+    ),
+    Guard(
         "lower before raise, in the room",
         "easyrider_policy",
         (

@@ -32,6 +32,7 @@ from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.leader import settled
+from easyrider_policy.core.tidings import Tiding
 from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.demoting import DemotionDesk, hear_nodes
 from easyrider_policy.handlers import Desk
@@ -85,7 +86,9 @@ async def start(config: Config, life: Life) -> None:
         picture.demotions = Demotions(demoted.read(), rules.version)
         peaks = PeakKeeper(picture, PeaksFile(config.state_dir))
         scribe = Scribe(journal, clocks.boot_ns)
-        coordinator = Coordinator(picture, planner(config.policy, lambda: picture.rules, scribe.note))
+        untold: list[Tiding] = []
+        chosen = planner(config.policy, lambda: picture.rules, untold.append)
+        coordinator = Coordinator(picture, chosen, untold)
         news = News(command_bus, coordinator, region, scribe.note)
         loop = Loop(coordinator, command_bus, scribe, news, tick_s=config.tick_s, clocks=clocks)
         desk = Desk(picture, coordinator, scribe.note, scribe.meant)

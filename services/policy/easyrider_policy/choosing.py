@@ -8,18 +8,18 @@ from easyrider_policy.adapters.policy_entry_points import load
 from easyrider_policy.chosen import Live, Trial
 from easyrider_policy.core.plan import plan
 from easyrider_policy.core.policies import Planner
+from easyrider_policy.core.tidings import Tiding
 
 _LOG = log.get("policy")
-Note = Callable[[dict[str, object]], None]
 
 
-def planner(name: str | None, rules: Callable[[], Rules], note: Note) -> Planner:
-    """What plans; `note` journals a line where a policy may not decide. Raises `NoSuchPolicy`."""
+def planner(name: str | None, rules: Callable[[], Rules], tell: Callable[[Tiding], None]) -> Planner:
+    """What plans; `tell` is handed an event where a policy may not decide. Raises `NoSuchPolicy`."""
     if name is None:
         return plan
 
     def told(why: str) -> None:
-        note({"what": "policy_refused", "policy": name, "why": why})
+        tell(Tiding("policy_refused", {"policy": name, "why": why}))
         _LOG.warning(why, policy=name)
 
     chosen = Live(Trial(name, load(name)), rules, told)

@@ -1,7 +1,6 @@
 """One look at everything: gather samples, plan if it is time, compose what may leave now. No clock, no client."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,8 +17,11 @@ from easyrider_policy.core.plan import plan
 from easyrider_policy.core.policies import Planner
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.situation import Situation
+from easyrider_policy.core.tidings import Tiding
 from easyrider_policy.core.unmanaged import Estimates
 from easyrider_policy.lender import Lender
+from easyrider_policy.look import Excursion as Excursion
+from easyrider_policy.look import Look as Look
 from easyrider_policy.picture import Picture
 
 SAMPLE_S = 0.1
@@ -32,33 +34,12 @@ URGENT_S = 0.2
 """Between two plans that an alarm asks for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excursion:
-    """A domain's limits moved to another share of what they were planned at."""
-
-    domain: str
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """What one look gives: orders, the sums they rest on, and why a plan was made, if one was."""
-
-    orders: Orders
-    sums: Sums
-    cause: str | None
-    verified: bool  # every node within reach is commanded, and the sums hold by what nodes have acked
-    silent_meters: frozenset[str]  # domains whose meter says nothing
-    excursions: tuple[Excursion, ...]  # since the last look
-    budgets: tuple[Grant, ...] = ()  # for regions below, booked
-
-
 class Coordinator:
     """What must be remembered between looks. `picture` is changed by handlers between them."""
 
-    def __init__(self, picture: Picture, planner: Planner = plan) -> None:
+    def __init__(self, picture: Picture, planner: Planner = plan, untold: list[Tiding] | None = None) -> None:
         self.picture, self._planner = picture, planner
+        self.untold: list[Tiding] = [] if untold is None else untold  # events that came up where nobody waits
         self.decision: Decision | None = None
         self.looked: Look | None = None  # the newest
         self.situation: Situation | None = None  # of the last decision

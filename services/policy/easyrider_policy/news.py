@@ -36,6 +36,9 @@ class News:
             _LOG.warning("the lead is lost", epoch=lead.epoch, why=lead.why)
             self._note({"what": "lead_lost", "epoch": lead.epoch, "why": lead.why})
         self._leading = leading
+        untold, self._coordinator.untold[:] = [*self._coordinator.untold], []
+        for tiding in untold:
+            await self.say(tiding.kind, tiding.data)
         for move in look.excursions:
             kind = "limit_drop" if move.after < move.before else "limit_back"
             data = {"domain": move.domain, "share_before": move.before, "share": move.after}

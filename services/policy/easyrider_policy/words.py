@@ -6,12 +6,14 @@ the desk, which judges it alone, after all that its node said before. Both ways 
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from easyrider import subjects
+from easyrider import log, metrics, subjects
+from easyrider.boundary import stopped
 from easyrider.bus_port import Arrival
 from easyrider.messages import GpuState, Leaving, LimitAck, NodeState
 from easyrider_policy.core.fleet import Fleet
@@ -20,6 +22,8 @@ from easyrider_policy.core.said import AckedBoards, Rows, ShownBoards, acked_boa
 from easyrider_policy.core.silence import Key
 from easyrider_policy.handlers import Desk
 
+_LOG = log.get("policy")
+_ASIDE = metrics.counter("policy_words_failed_total", "states and acks that could not be judged")
 GATHER_S = 0.005
 """How long words wait for others, unless a look comes first."""
 MOST = 4096
@@ -53,6 +57,22 @@ class Answered(NamedTuple):
     boards: AckedBoards
 
 
+@dataclass(slots=True)
+class Batch:
+    """Words of different nodes that wait to be believed together."""
+
+    words: list[tuple[Word, Arrival]] = field(default_factory=list)
+    states: list[Gathered] = field(default_factory=list)
+    acks: list[Answered] = field(default_factory=list)
+    nodes: set[int] = field(default_factory=set)
+
+    def take(self) -> tuple[list[tuple[Word, Arrival]], list[Gathered], list[Answered]]:
+        """What is gathered; nothing is after that."""
+        taken = self.words, self.states, self.acks
+        self.words, self.states, self.acks, self.nodes = [], [], [], set()
+        return taken
+
+
 class Words:
     """Takes states and acks of one scope."""
 
@@ -79,28 +99,38 @@ class Words:
         if self._picture.fleet is not self._fleet:  # rows are another fleet's
             self._known, self._fleet = {}, self._picture.fleet
         waiting, self._waiting = self._waiting, []
-        states: list[Gathered] = []
-        acks: list[Answered] = []
-        nodes: set[int] = set()
-        index = self._picture.fleet.node_index
+        batch = Batch()
         for word, arrival in waiting:
-            known = self._known.get(f"{word.node} {arrival.subject}")
-            if index.get(word.node, -1) in nodes or self._may_end_the_lead(word):
-                self._believe(states, acks)
-                states, acks, nodes = [], [], set()
-            if known is None or not self._repeats(known, word):
-                if isinstance(word, LimitAck):  # whose is the newest matters to the lead
-                    self._believe(states, acks)
-                    states, acks, nodes = [], [], set()
-                self._judge(word, arrival)
-                continue
-            nodes.add(known.node)
-            minted_s = self._picture.ages.minted_s(word.node, word.boot_id, word.mono_ns, arrival.mono_ns)
-            if isinstance(word, NodeState) and known.shown is not None:
-                states.append(Gathered(known.node, word, minted_s, known.shown))
-            elif isinstance(word, LimitAck) and known.acked is not None:
-                acks.append(Answered(known.node, word, minted_s, known.acked))
-        self._believe(states, acks)
+            stopped(partial(self._take_one, batch, word, arrival), partial(_left_aside, word))
+        self._believe(batch)
+
+    def _take_one(self, batch: Batch, word: Word, arrival: Arrival) -> None:
+        """One word among the others that wait, or, where it is unusual, judged after them."""
+        known = self._known.get(f"{word.node} {arrival.subject}")
+        if self._picture.fleet.node_index.get(word.node, -1) in batch.nodes or self._may_end_the_lead(word):
+            self._believe(batch)
+        if known is None or not self._repeats(known, word):
+            if isinstance(word, LimitAck):  # whose is the newest matters to the lead
+                self._believe(batch)
+            self._judge(word, arrival)
+            return
+        minted_s = self._picture.ages.minted_s(word.node, word.boot_id, word.mono_ns, arrival.mono_ns)
+        batch.nodes.add(known.node)
+        batch.words.append((word, arrival))
+        if isinstance(word, NodeState) and known.shown is not None:
+            batch.states.append(Gathered(known.node, word, minted_s, known.shown))
+        elif isinstance(word, LimitAck) and known.acked is not None:
+            batch.acks.append(Answered(known.node, word, minted_s, known.acked))
+
+    def _believe(self, batch: Batch) -> None:
+        """All that was gathered; one by one if it cannot be believed together: one word costs nobody else theirs."""
+        words, states, acks = batch.take()
+        stopped(partial(self._take_in, states, acks), partial(self._judge_each, words))
+
+    def _judge_each(self, words: list[tuple[Word, Arrival]], fault: Exception) -> None:
+        log.bounded(_LOG, "words", 10.0).error("words had to be judged one by one", exc_info=fault)
+        for word, arrival in words:
+            stopped(partial(self._judge, word, arrival), partial(_left_aside, word))
 
     def _may_end_the_lead(self, word: Word) -> bool:
         """Whether it matters to words of other nodes when it is heard."""
@@ -162,7 +192,7 @@ class Words:
         told[known.node] = known.acked = acked
         return True
 
-    def _believe(self, states: list[Gathered], acks: list[Answered]) -> None:
+    def _take_in(self, states: list[Gathered], acks: list[Answered]) -> None:
         """Words of different nodes."""
         if states:
             self._picture.safety.states_heard(
@@ -215,6 +245,12 @@ class Words:
     def _learn(self, word: Word, arrival: Arrival) -> Known:
         node = self._picture.fleet.node_index[word.node]
         return self._known.setdefault(f"{word.node} {arrival.subject}", Known(node))
+
+
+def _left_aside(word: Word, fault: Exception) -> None:
+    """What is believed of its node stays; its next word is judged afresh."""
+    _ASIDE.inc()
+    log.bounded(_LOG, "word", 10.0).error("a node's word could not be judged", node=word.node, exc_info=fault)
 
 
 def _covers(rows: Rows, boards: slice) -> bool:

@@ -9,7 +9,8 @@ from small_world import World, load, site
 from easyrider.tree import Domain, Rules
 from easyrider_policy.chosen import Live, Trial, refusal
 from easyrider_policy.core.plan import plan
-from easyrider_policy.core.policies import UnusableDecision, checked, decided
+from easyrider_policy.core.policies import UnusableDecision, decided
+from easyrider_policy.core.vetting import checked
 
 A, B = range(0, 8), range(8, 16)
 

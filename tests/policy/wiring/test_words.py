@@ -12,7 +12,7 @@ from easyrider.bus_port import Arrival
 from easyrider.messages import GpuAck, Leaving, LimitAck, NodeState
 from easyrider_policy.core.ledger import PER_BOARD, PER_NODE
 from easyrider_policy.core.silence import Key
-from easyrider_policy.words import Words
+from easyrider_policy.words import _ASIDE, Words
 
 Word = NodeState | LimitAck | Leaving
 oddity = st.sampled_from(
@@ -135,8 +135,13 @@ def beliefs(wired: Wired) -> dict[str, object]:
         "boards": (picture.boards, picture.held_nodes, picture.boards_moved, picture.orders_moved),
         "lists": {node: list(lists) for node, lists in picture._lists.items()},
         "states": wired.desk.states_s,
-        "noted": [{**line, "boottime_ns": 0} for line in wired.scribe._lines],
+        # of each node in its order: of several nodes words need none
+        "noted": sorted(({**line, "boottime_ns": 0} for line in wired.scribe._lines), key=_node_of),
     }
+
+
+def _node_of(line: dict[str, object]) -> str:
+    return str(line.get("node", ""))
 
 
 def same(ours: object, theirs: object) -> bool:
@@ -188,3 +193,99 @@ def test_who_repeats_itself_is_judged_once() -> None:
 
     assert sorted(judged) == ["a", "a", "b", "b"]
     assert wired.picture.safety.ledger.acked_w.tolist() == [300.0] * 4
+
+
+def heard(wired: Wired, what: str, name: str, seq: int) -> tuple[Word, Arrival]:
+    word = word_of(wired.boxes[name], what, wired.now_s, 300.0, seq)
+    return word, at(subject_of(word), wired.now_s)
+
+
+def repeating() -> tuple[Wired, Words]:
+    """Both boxes have said twice what they say, and each has a vector in flight."""
+    wired = site()
+    words = Words(wired.desk)
+    for seq in (1, 2):
+        words._waiting += [heard(wired, what, name, seq) for name in "ab" for what in ("ack", "state")]
+        words.take()
+        wired.clock.at_s += 1.0
+    for node in (0, 1):
+        wired.picture.safety.ledger.sent(node, Key(1, 3), np.full(2, 600.0), np.full(2, 250.0))
+    return wired, words
+
+
+def raises_on(wired: Wired, node: str, how: str) -> None:
+    """Whatever `node` says that has to be judged alone ends in an exception."""
+    judge = getattr(wired.desk, how)
+
+    def on_word(word: Word, where: Arrival) -> None:
+        if word.node == node:
+            raise KeyError("one node's word fails")
+        judge(word, where)
+
+    setattr(wired.desk, how, on_word)
+
+
+def test_a_word_that_raises_costs_nobody_else_theirs() -> None:
+    wired, words = repeating()
+    raises_on(wired, "b", "on_state")
+    foul, where = heard(wired, "state", "b", 3)
+    before = _ASIDE._value.get()
+    words._waiting += [
+        heard(wired, "ack", "a", 3),
+        (odd(foul, {"held": True}), where),
+        heard(wired, "state", "a", 3),
+    ]
+
+    words.take()
+
+    ledger = wired.picture.safety.ledger
+    assert ledger.acked_key[0] == Key(1, 3)
+    assert ledger.outbox.highest_w[:2].tolist() == [0.0, 0.0]
+    assert ledger.outbox.highest_w[2:].tolist() == [600.0, 600.0]
+    assert ledger.roll.heard_s[0] == wired.now_s
+    assert _ASIDE._value.get() == before + 1
+    assert words._waiting == []
+
+
+def test_the_next_look_goes_on_after_a_word_that_raised() -> None:
+    wired, words = repeating()
+    raises_on(wired, "b", "on_ack")
+    foul, where = heard(wired, "ack", "b", 3)
+    words._waiting.append((odd(foul, {"accepted": False, "refused": "stale_seq"}), where))
+    words.take()
+
+    words._waiting.append(heard(wired, "ack", "b", 4))
+    words.take()
+
+    assert wired.picture.safety.ledger.acked_key[1] == Key(1, 4)
+
+
+def test_words_that_cannot_be_believed_together_are_judged_one_by_one() -> None:
+    wired, words = repeating()
+
+    def foul(*_words: object) -> None:
+        raise OverflowError("one column is too narrow")
+
+    wired.picture.safety.states_heard = foul  # type: ignore[method-assign]
+    words._waiting += [heard(wired, what, name, 3) for name in "ab" for what in ("ack", "state")]
+
+    words.take()
+
+    ledger = wired.picture.safety.ledger
+    assert ledger.acked_key == [Key(1, 3), Key(1, 3)]
+    assert ledger.roll.heard_s.tolist() == [wired.now_s, wired.now_s]
+
+
+def test_a_time_that_no_clock_shows_costs_its_own_node_alone() -> None:
+    wired, words = repeating()
+    foul, where = heard(wired, "state", "b", 3)
+    words._waiting += [
+        heard(wired, "state", "a", 3),
+        (msgspec.structs.replace(foul, mono_ns=2**63 + 5), where),
+        heard(wired, "ack", "a", 3),
+    ]
+
+    words.take()
+
+    assert wired.picture.safety.ledger.acked_key[0] == Key(1, 3)
+    assert wired.picture.safety.ledger.outbox.highest_w[:2].tolist() == [0.0, 0.0]

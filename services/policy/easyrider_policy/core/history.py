@@ -1,6 +1,6 @@
 """What the planner concludes from the plan before: which limits moved, whom to trust, what still burns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,27 @@ def reactive(memory: Memory, situation: Situation) -> tuple[bool, float]:
     doubt_s = memory.doubt_s + max(0.0, situation.now_s - memory.last_s)
     patience_s = TRUST_FOR_S if memory.reactive else DOUBT_FOR_S
     return (not memory.reactive, 0.0) if doubt_s >= patience_s else (memory.reactive, doubt_s)
+
+
+def beside(memory: Memory, situation: Situation) -> Memory:
+    """What the product's planner must know of a moment in which another decided: nothing that is that one's word."""
+    changed_s, lowered_s = moves(memory, situation)
+    trusts_not, doubt_s = reactive(memory, situation)
+    elapsed_s = max(0.0, situation.now_s - memory.last_s)
+    return replace(
+        memory,
+        last_s=situation.now_s,
+        limit_w=situation.limit_w,
+        changed_s=changed_s,
+        lowered_s=lowered_s,
+        penalty_w=emergency.decayed(memory.penalty_w, elapsed_s, situation.target_w),
+        alarm_for_s=np.zeros_like(memory.alarm_for_s),
+        acted_ago_s=memory.acted_ago_s + elapsed_s,
+        target_w=situation.target_w,
+        reactive=trusts_not,
+        doubt_s=doubt_s,
+        solution=None,
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)

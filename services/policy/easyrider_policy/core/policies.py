@@ -42,29 +42,6 @@ class UnusableDecision(EasyRiderError):
         super().__init__(f"policy {policy} decided what cannot be taken: {why}; nothing of it is used")
 
 
-def checked(name: str, decision: Decision, observation: Observation, situation: Situation) -> Decision:
-    """The decision, with no word on boards that are not steered and none outside a board's range.
-
-    Raises `UnusableDecision` where its columns do not fit the jobs, boards and domains that it was told of.
-    """
-    if not isinstance(decision, Decision):
-        raise UnusableDecision(name, f"a {type(decision).__name__} instead of a Decision")
-    layout = observation.layout
-    jobs, boards, domains = layout.job_count, len(layout.fleet.gpus), layout.domain_count
-    for column, rows in (
-        *((one, jobs) for one in ("job_limit_w", "best_w", "demand_w", "slowdown", "stalled", "reasons")),
-        *((one, domains) for one in ("budget_w", "observed_w", "price", "missing_w", "reckoned_w", "alarm")),
-        ("wanted_w", boards),
-    ):
-        if len(getattr(decision, column)) != rows:
-            raise UnusableDecision(name, f"{column} has {len(getattr(decision, column))} rows of {rows}")
-    if not np.isfinite(decision.job_limit_w).all():
-        raise UnusableDecision(name, "job_limit_w is not known for every job")
-    known = situation.steered & np.isfinite(decision.wanted_w)
-    within_w = np.clip(np.nan_to_num(decision.wanted_w), layout.fleet.min_w, layout.fleet.max_w)
-    return replace(decision, wanted_w=np.where(known, within_w, np.nan))
-
-
 def decided(
     observation: Observation,
     walls: Walls,
