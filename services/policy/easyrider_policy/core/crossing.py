@@ -91,8 +91,10 @@ def wishes(solution: Solution, echo: Floats | None) -> Floats:
     wish_w = planned_w
     if echo is not None and (echo < WHOLE).any():
         layout = problem.layout
-        own = solution.allocation.own_price
-        cost = tally(layout.pair_job, own[layout.pair_domain] * problem.drawn, layout.job_count)
+        own, hard = solution.allocation.own_price, solution.allocation.hard_binds
+        # A price is one of the limit that binds: where that is the hard one, of what counts against it.
+        weight = np.where(hard[layout.pair_domain], problem.loads.worst, problem.drawn)
+        cost = tally(layout.pair_job, own[layout.pair_domain] * weight, layout.job_count)
         top_w = np.maximum(np.minimum(problem.peak_w, layout.max_w), problem.top_w)
         free_w = np.maximum(planned_w, np.where(cost > 0, _at_cost(solution, cost, top_w), top_w))
         bound_w = echo * peak_w
