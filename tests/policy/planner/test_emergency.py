@@ -62,6 +62,30 @@ def test_a_penalty_is_most_of_the_excess_bounded_and_decays():
     assert decayed(large, 600.0, 1000 * ONE)[0] == 0.0
 
 
+def test_what_eight_per_cent_do_not_remove_is_taken_in_further_steps_up_to_half_of_the_target():
+    due, penalty_w, steps = np.array([True]), 0 * ONE, []
+    for _ in range(8):
+        penalty_w = penalised(decayed(penalty_w, 2.0, 1000 * ONE), due, 900 * ONE, 1000 * ONE)
+        steps.append(float(penalty_w[0]))
+
+    assert steps[0] == pytest.approx(80.0)
+    assert np.diff(steps[:6]) == pytest.approx([80.0] * 5)
+    assert steps[-1] == pytest.approx(500.0)
+
+
+def test_a_domain_without_a_trip_curve_comes_back_although_every_card_draws_a_quarter_above_its_limit():
+    world = World(site(), four())
+    world.run(60)
+    world.overshoot[:] = 1.25
+
+    share = np.array([world.second().observed_w[UPS] / world.fleet.aim_w[UPS] for _ in range(90)])
+    means = np.convolve(share, np.full(10, 0.1), mode="valid")
+
+    assert share[1] > 1.09
+    assert means[15:].max() <= 1.015, "8 % are no end where more is drawn than that"
+    assert share[15:].mean() <= 1.005
+
+
 def test_an_excess_that_the_plan_already_answers_is_not_punished_twice():
     world = World(site(), four())
     world.run(60)

@@ -13,7 +13,11 @@ NEAR_HARD: Final = 0.985
 GAIN: Final = 0.7
 MOST_SHARE: Final = 0.08
 PRESSED_SHARE: Final = 0.5
-"""Of a target, the most that a penalty takes; the larger where a device's trip curve is nearly spent."""
+"""Of a target, the most that a penalty takes at a time, and at all; the latter at once where a device's trip curve is
+nearly spent. Where none is known nothing says how urgent it is, so an alarm that a penalty did not end earns the next:
+cards that obey no limit, or load that grows unseen, are not done with after the first."""
+NEAR_MOST: Final = 0.9
+"""Of what it may take, a penalty that still stands at it did not suffice: it decays from the moment it is set."""
 DECAY_S: Final = 60.0
 WAIT_S: Final = 2.0
 """After a penalty, a lowering below the domain or a fall of its target: what was done must have time to show."""
@@ -46,7 +50,10 @@ def penalised(
     penalty_w: Floats, due: Bools, excess_w: Floats, target_w: Floats, pressed: Bools | None = None
 ) -> Floats:
     """Penalties (D,) raised by most of the excess where they are due. `pressed` (D,): devices close to opening."""
-    most = MOST_SHARE if pressed is None else np.where(pressed, PRESSED_SHARE, MOST_SHARE)
+    steps = 1.0 + np.floor(penalty_w / np.maximum(NEAR_MOST * MOST_SHARE * target_w, 1e-9))
+    most = np.minimum(MOST_SHARE * steps, PRESSED_SHARE)
+    if pressed is not None:
+        most = np.where(pressed, PRESSED_SHARE, most)
     raised = np.minimum(penalty_w + GAIN * np.maximum(excess_w, 0.0), most * target_w)
     raised = np.maximum(
         raised, np.minimum(penalty_w, PRESSED_SHARE * target_w)

@@ -99,7 +99,8 @@ def emergencies(
     alarm = alarms(fleet, walls, target_w, hard_w, situation.unmanaged_target_w)
     pressed = np.zeros(len(alarm), dtype=np.bool_) if situation.pressed is None else situation.pressed
     alarm = alarm | pressed
-    penalty_w = emergency.decayed(memory.penalty_w, elapsed_s, target_w)
+    # What still burns does not decay: what it loses while it waits would stay above the target for good.
+    penalty_w = np.where(alarm, memory.penalty_w, emergency.decayed(memory.penalty_w, elapsed_s, target_w))
     alarm_for_s = np.where(alarm, memory.alarm_for_s + elapsed_s, 0.0)
     acted_ago_s = memory.acted_ago_s + elapsed_s
     if memory.target_w is not None:
