@@ -28,7 +28,8 @@ from easyrider_forecaster.core.outlook import Outlook, Rows, View
 __all__ = ["HORIZONS_S", "Bank", "Forecasts", "View"]
 
 _DETECT_EVERY = 10
-_LONG_SLOTS, _SHORT_SLOTS = 1190, 300
+_SLOTS = (300, 600, 1190)
+_LONG_SLOTS = max(_SLOTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Bank:
         series = len(self.rating_w)
         self.idle_w = np.minimum(np.broadcast_to(np.asarray(idle_w, np.float64), (series,)), self.rating_w)
         self.without = frozenset(without)
-        self.outlook = Outlook()
+        self.outlook = Outlook(self.without)
         self.periods = period.Periods(0)
         self.alias = np.zeros(series, np.bool_)
         for part in (*self.outlook.parts, self.periods):
@@ -78,10 +79,10 @@ class Bank:
         """One second: (series, 10) means over 0.1 s, NaN is a gap. `limit_w` (series,): enforced, none is the rating.
 
         `instant_w` (series, 10) is the sensor's instant field, from which false slow waves are told; without it
-        `power_w` stands for it. Values that are not finite, negative, or above 1.2 x rating count as gaps.
+        none is. Values that are not finite, negative, or above 1.2 x rating count as gaps.
         """
         power_w = self._sane(power_w)
-        instant = power_w if instant_w is None else self._sane(instant_w)
+        instant = np.full(power_w.shape, np.nan) if instant_w is None else self._sane(instant_w)
         limits_w = self.rating_w if limit_w is None else np.clip(limit_w, self.idle_w, self.rating_w)
         self._rows = rows = Rows(floor_w=self.idle_w, limit_w=limits_w, max_w=self.rating_w)
         hidden = censor.boards_at_limit(power_w.T, limits_w, self.rating_w).T
@@ -97,9 +98,9 @@ class Bank:
         domain_draw, domain_demand = self.domains.view(
             self.outlook.history.block, draw, demand, self._rows, heard
         )
-        unknown = np.full(len(self.rating_w), np.nan)
+        rise_s, fall_s = self.outlook.edges_s(self._rows)
         period_s = np.where(self.alias, np.nan, self.periods.period_s)
-        return Forecasts(demand, draw, period_s, unknown, unknown, domain_demand, domain_draw)
+        return Forecasts(demand, draw, period_s, rise_s, fall_s, domain_demand, domain_draw)
 
     def _sane(self, power_w: Array) -> Array:
         """A copy with gaps where no power can be read out of a number."""
@@ -112,15 +113,15 @@ class Bank:
     def _detect(self) -> None:
         history = self.outlook.history
         rows = cohort(history.rows, history.block, _DETECT_EVERY)
-        filled = history.filled[rows]
-        for some, slots in (
-            (filled >= 0.7 * _LONG_SLOTS, _LONG_SLOTS),
-            ((filled < 0.7 * _LONG_SLOTS) & (filled >= 0.7 * _SHORT_SLOTS), _SHORT_SLOTS),
-        ):
-            judged = rows[some]
-            if not len(judged):
+        beat = history.beat(rows, _LONG_SLOTS).astype(np.float64)
+        number = (~np.isnan(beat)).sum(axis=1)
+        for slots in sorted(_SLOTS):
+            more = min((other for other in _SLOTS if other > slots), default=10**9)
+            some = (number >= 0.7 * slots) & (number < 0.7 * more)
+            if not some.any():
                 continue
-            values = history.last(history.raw.value, judged, slots).astype(np.float64)
-            self.periods.take(judged, period.find(values), np.full(len(judged), SLOT_S))
-            smooth = alias.suspect(history.last(history.instant, judged, 600), self.rating_w[judged])
+            judged = rows[some]
+            found = period.detect(beat[some, -slots:])
+            self.periods.take(judged, found.period_s, np.full(len(judged), SLOT_S), found.agreed)
+            smooth = alias.suspect(history.calm(history.instant, judged, 600), self.rating_w[judged])
             self.alias[judged] = smooth & np.isfinite(self.periods.period_s[judged])

@@ -19,17 +19,20 @@ _MISS = 0.01
 class PeakBound(Rowed):
     """Bounds at 0.90 and 0.99 of the highest 100 ms mean within each horizon, and how often they held."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, rolling: int = len(HORIZONS_S)) -> None:
+        """The first `rolling` horizons keep their scores; of the others coverage is counted alone."""
         super().__init__(rows)
         horizons = len(HORIZONS_S)
+        self.rolling = rolling
         self.margin90_w = self.column("margin90_w", (horizons,), np.float64, np.nan)
         self.margin99_w = self.column("margin99_w", (horizons,), np.float64, np.nan)
         self.scored = self.column("scored", (horizons,), np.int64, 0)
         self.missed = self.column("missed", (horizons,), np.float64, 0.0)  # share of late, an hour's memory
         self._level = self.column("_level", (horizons,), np.float64, _MISS)
-        self._scores = self.column("_scores", (horizons, _SCORES), np.float32, np.nan)
+        self._scores = self.column("_scores", (rolling, _SCORES), np.float32, np.nan)
         self._base = self.column("_base", (ORIGINS, horizons), np.float32, np.nan)
         self._said = self.column("_said", (ORIGINS, horizons), np.float32, np.nan)
+        self._when = np.full(ORIGINS, -1)
 
     def margins(self, rating_w: Array) -> tuple[Array, Array]:
         """Watts above the base for 0.90 and 0.99, (rows, horizons)."""
@@ -45,16 +48,20 @@ class PeakBound(Rowed):
         """Remember base and 0.99 bound of this origin, (rows, horizons)."""
         self._base[:, block % ORIGINS] = base_w
         self._said[:, block % ORIGINS] = said_w
+        self._when[block % ORIGINS] = block
 
     def score(self, block: int, horizon: int, peak_w: Array, valid: Array, lower_bound: Array) -> None:
         """What came, (rows,). Where `lower_bound` holds, a limit hid samples: then only a miss is evidence."""
         origin = (block - HORIZONS_S[horizon]) % ORIGINS
+        if self._when[origin] != block - HORIZONS_S[horizon]:
+            return
         base, said = self._base[:, origin, horizon], self._said[:, origin, horizon]
         with np.errstate(invalid="ignore"):
             miss = peak_w > said + 0.5
         rows = np.flatnonzero(valid & np.isfinite(base) & np.isfinite(peak_w) & (miss | ~lower_bound))
         number = self.scored[rows, horizon]
-        self._scores[rows, horizon, number % _SCORES] = peak_w[rows] - base[rows]
+        if horizon < self.rolling:
+            self._scores[rows, horizon, number % _SCORES] = peak_w[rows] - base[rows]
         self.scored[rows, horizon] = number + 1
         pace = 1.0 / np.minimum(number + 1, 3600)
         self.missed[rows, horizon] += pace * (miss[rows] - self.missed[rows, horizon])
@@ -63,10 +70,13 @@ class PeakBound(Rowed):
 
     def learn(self, rows: Array) -> None:
         """New margins for some rows: order statistics with the (n + 1) correction."""
-        number = np.minimum(self.scored[rows], _SCORES)
+        if not len(rows):
+            return
+        some = slice(0, self.rolling)
+        number = np.minimum(self.scored[rows, some], _SCORES)
         ordered = np.sort(self._scores[rows], axis=2)  # NaN last
-        for margin_w, miss in ((self.margin90_w, 0.1), (self.margin99_w, self._level[rows])):
+        for margin_w, miss in ((self.margin90_w, 0.1), (self.margin99_w, self._level[rows, some])):
             at = np.ceil((number + 1) * (1 - miss)).astype(np.int64) - 1
             at = np.clip(at, 0, np.maximum(number - 1, 0))
             value_w = np.take_along_axis(ordered, at[:, :, None], axis=2)[:, :, 0]
-            margin_w[rows] = np.where(number >= _START, value_w, np.nan)
+            margin_w[rows, some] = np.where(number >= _START, value_w, np.nan)

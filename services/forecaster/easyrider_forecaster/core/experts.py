@@ -1,93 +1,117 @@
-"""Rival forecasts of every group: plain windows, the level, and the season where a period is known."""
+"""Rival forecasts of every group: plain windows, the level, the season, the shape of an iteration, and events."""
 
 import numpy as np
 
+from easyrider_forecaster.core import phase
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
-from easyrider_forecaster.core.history import SLOTS, History, Series
+from easyrider_forecaster.core.dips import Dips
+from easyrider_forecaster.core.history import SLOTS, History
+from easyrider_forecaster.core.pulse import Pulse
+from easyrider_forecaster.core.recent import Recent
 
-MEAN_EXPERTS = ("last", "mean_1s", "mean_5s", "mean_10s", "mean_30s", "mean_60s", "level", "season")
-PEAK_EXPERTS = ("top_h", "top_10s", "top_30s", "top_60s", "season")
-_WINDOWS = (1, 10, 50, 100, 300, 600)
-_SEASONS = 3
-"""Past periods that are averaged: more blur, since jitter adds up."""
-
-
-def window_means(history: History, series: Series) -> Array:
-    """Means over the last 0.1, 1, 5, 10, 30, 60 s, (rows, 6); NaN where nothing was measured in it."""
-    return np.stack([history.mean(series, slots) for slots in _WINDOWS], axis=1)
-
-
-def season_means(history: History, series: Series, rows: Array, period: Array) -> Array:
-    """Mean over each horizon if the last whole periods repeat, (len(rows), horizons).
-
-    `period` in slots, one a row. Whole periods count with their mean, the rest with the mean of the
-    same phase in the last three periods. NaN where a window lies before the first sample.
-    """
-    forecast = np.empty((len(rows), len(HORIZONS_S)))
-    whole_periods = np.maximum(1, np.rint(100.0 / period)) * period
-    whole = _window(history, series, rows, whole_periods, np.zeros(len(rows)))
-    for column, horizon_s in enumerate(HORIZONS_S):
-        slots = 10.0 * horizon_s
-        rest = slots - np.floor(slots / period) * period
-        parts = [
-            _window(history, series, rows, number * period, number * period - rest)
-            for number in range(1, _SEASONS + 1)
-        ]
-        with np.errstate(invalid="ignore"):
-            part = np.where(rest < 0.5, whole, np.mean(parts, axis=0))
-        forecast[:, column] = ((slots - rest) * whole + rest * part) / slots
-    return forecast
+MEAN_EXPERTS = (
+    "last", "mean_1s", "mean_5s", "mean_10s", "mean_30s", "mean_60s", "periods", "season", "level", "template",
+    "events", "clean", "changed", "winters",
+)  # fmt: skip
+PEAK_EXPERTS = (
+    "top_h", "top_10s", "top_30s", "top_60s", "arc", "arc_events", "middle_top", "clean_high", "season",
+)  # fmt: skip
+PERIODIC = ("periods", "season", "template", "events", "winters")
+_SECONDS = (1, 5, 10, 30, 60)
+_STEPS = np.asarray(HORIZONS_S, np.float64)
 
 
-def season_tops(history: History, series: Series, rows: Array, period: Array, tops: Array) -> Array:
-    """Peak within each horizon if the last three periods repeat, (len(rows), horizons)."""
-    long = np.minimum(np.ceil(_SEASONS * period / 10).astype(np.int64), tops.shape[1]) - 1
-    anywhere = tops[rows, long]
-    forecast = np.empty((len(rows), len(HORIZONS_S)))
-    for column, horizon_s in enumerate(HORIZONS_S):
-        slots = 10 * horizon_s
-        inside = slots < period
-        forecast[:, column] = anywhere
-        if inside.any():
-            some, lag = rows[inside], period[inside]
-            starts = np.rint(history.end - np.arange(1, _SEASONS + 1) * lag[:, None]).astype(np.int64)
-            at = (starts[:, :, None] + np.arange(slots)) % SLOTS
-            values = series.value[some[:, None, None], at]
-            forecast[inside, column] = np.fmax.reduce(values.reshape(len(some), -1), axis=1)
-    return forecast
+def means(
+    history: History, pulse: Pulse, dips: Dips, recent: Recent, level: Array, winters: Array, alias: Array
+) -> Array:
+    """All rivals for the mean, (rows, horizons, experts); NaN where one has nothing to say."""
+    rivals = np.full((history.rows, len(HORIZONS_S), len(MEAN_EXPERTS)), np.nan, np.float32)
+    newest = history.last(history.demand.value, np.arange(history.rows), 1)
+    rivals[:, :, 0] = newest
+    for column, seconds in enumerate(_SECONDS, start=1):
+        rivals[:, :, column] = history.mean(seconds)[:, None]
+    rows = np.flatnonzero(np.isfinite(pulse.period))
+    if len(rows):
+        whole, season = season_means(history, rows, pulse.period[rows])
+        rivals[rows, :, 6], rivals[rows, :, 7] = whole[:, None], season
+    rivals[:, :, 8] = level
+    total = phase.cumulative(pulse)
+    inside_s, _, _ = dips.ahead(pulse)
+    inside_s[alias] = 0.0
+    share = inside_s / _STEPS
+    low_w = np.where(pulse.in_dip, history.mean(1), dips.depth_w)
+    low_w = np.where(np.isfinite(low_w), low_w, recent.clean_w)[:, None]
+    rivals[:, :, 9] = phase.run_means(pulse, total, _STEPS)
+    run_w = phase.run_means(pulse, total, np.maximum(_STEPS - inside_s, 0.1))
+    rivals[:, :, 10] = np.where(share > 0, share * low_w + (1 - share) * run_w, run_w)
+    clean_w = np.where(alias, np.nan, recent.clean_w)[:, None]
+    rivals[:, :, 11] = np.where(share > 0, share * low_w + (1 - share) * clean_w, clean_w)
+    rivals[:, :, 12] = recent.changed_w[:, None]
+    rivals[:, :, 13] = winters + rivals[:, :, 9] - (total[:, -1] + pulse.level_w)[:, None]
+    return rivals
 
 
-def mean_forecasts(windows: Array, level: Array, season: Array, floor_w: Array, top_w: Array) -> Array:
-    """All rivals for the mean, (rows, horizons, experts), each within [floor, top]."""
-    rows, horizons = level.shape
-    rivals = np.empty((rows, horizons, len(MEAN_EXPERTS)))
-    rivals[:, :, :6] = windows[:, None, :]
-    rivals[:, :, 6], rivals[:, :, 7] = level, season
-    return np.asarray(np.clip(rivals, floor_w[:, None, None], top_w[:, None, None]))
-
-
-def peak_forecasts(tops: Array, season: Array, floor_w: Array, top_w: Array) -> Array:
-    """All rivals for the peak, (rows, horizons, experts), each within [floor, top]."""
-    rivals = np.empty((len(tops), len(HORIZONS_S), len(PEAK_EXPERTS)))
+def peaks(
+    history: History, pulse: Pulse, dips: Dips, recent: Recent, arc_bias_w: Array, alias: Array
+) -> Array:
+    """All rivals for the peak, (rows, horizons, experts)."""
+    tops = history.tops()
+    rivals = np.full((history.rows, len(HORIZONS_S), len(PEAK_EXPERTS)), np.nan, np.float32)
     rivals[:, :, 0] = tops[:, np.asarray(HORIZONS_S) - 1]
     rivals[:, :, 1:4] = tops[:, None, [9, 29, 59]]
-    rivals[:, :, 4] = season
-    rivals[np.isneginf(rivals)] = np.nan
-    return np.asarray(np.clip(rivals, floor_w[:, None, None], top_w[:, None, None]))
+    rivals[rivals == -np.inf] = np.nan
+    arc = phase.arc_tops(pulse) + arc_bias_w
+    rivals[:, :, 4] = arc
+    _, through, _ = dips.ahead(pulse)
+    through &= ~alias[:, None]
+    low_w = history.mean(1)[:, None]
+    rivals[:, :, 5] = np.where(through, low_w, arc)
+    rivals[:, :, 6] = np.where(through, low_w, recent.middle_top_w[:, None])
+    rivals[:, :, 7] = np.where(through, low_w, recent.clean_high_w[:, None])
+    rows = np.flatnonzero(np.isfinite(pulse.period))
+    if len(rows):
+        rivals[rows, :, 8] = season_tops(history, rows, pulse.period[rows], tops)
+    return rivals
 
 
-def _window(history: History, series: Series, rows: Array, begin: Array, end: Array) -> Array:
-    """Mean between `begin` and `end` slots ago (fractions allowed), NaN where less than half was measured."""
-    number = _at(history, history.present, rows, end) - _at(history, history.present, rows, begin)
-    total = _at(history, series.total, rows, end) - _at(history, series.total, rows, begin)
-    enough = (number > 0.5 * (begin - end)) & (begin < SLOTS - 2)
-    return np.where(enough, total / np.where(number > 0, number, 1.0), np.nan)
+def season_means(history: History, rows: Array, period: Array) -> tuple[Array, Array]:
+    """Mean of whole periods near 10 s, (len(rows),), and of each horizon if the last period repeats."""
+    whole = np.maximum(1, np.rint(100.0 / period)) * period
+    begins, ends = [whole], [np.zeros(len(rows))]
+    parts = []
+    for horizon_s in HORIZONS_S:
+        slots = 10.0 * horizon_s
+        rest = slots - np.floor(slots / period) * period
+        begins.append(period)
+        ends.append(period - rest)
+        parts.append(rest / slots)
+    begins.append(period)
+    ends.append(np.zeros(len(rows)))
+    windows = _windows(history, rows, np.stack(begins, axis=1), np.stack(ends, axis=1))
+    share = np.stack(parts, axis=1)
+    rest_w = np.where(share * _STEPS * 10.0 < 0.5, windows[:, -1:], windows[:, 1:-1])
+    return windows[:, 0], share * rest_w + (1 - share) * windows[:, -1:]
 
 
-def _at(history: History, ring: Array, rows: Array, ago: Array) -> Array:
-    """A running sum as it stood `ago` slots before the end, between slots by the straight line."""
-    whole = np.floor(ago).astype(np.int64)
-    share = ago - whole
-    newer = ring[rows, (history.end - 1 - whole) % SLOTS]
-    older = ring[rows, (history.end - 2 - whole) % SLOTS]
-    return np.asarray(newer - share * (newer - older), dtype=np.float64)
+def season_tops(history: History, rows: Array, period: Array, tops: Array) -> Array:
+    """Peak within each horizon if the last period repeats, (len(rows), horizons)."""
+    long = np.minimum(np.ceil(period / 10).astype(np.int64), tops.shape[1]) - 1
+    forecast = np.repeat(tops[rows, long][:, None], len(HORIZONS_S), axis=1)
+    for column, horizon_s in enumerate(HORIZONS_S):
+        inside = np.flatnonzero(10 * horizon_s < period)
+        if len(inside):
+            start = np.rint(history.end - period[inside]).astype(np.int64)
+            at = (start[:, None] + np.arange(10 * horizon_s)) % SLOTS
+            forecast[inside, column] = np.fmax.reduce(history.demand.value[rows[inside, None], at], axis=1)
+    return np.where(np.isfinite(forecast), forecast, np.nan)
+
+
+def _windows(history: History, rows: Array, begin: Array, end: Array) -> Array:
+    """Means between `begin` and `end` slots ago, (len(rows), n); NaN where less than half was measured."""
+    first = history.end - np.rint(np.minimum(begin, SLOTS - 20)).astype(np.int64)
+    last = history.end - np.rint(np.minimum(end, SLOTS - 20)).astype(np.int64)
+    total_to, number_to = history.upto(rows, last)
+    total_from, number_from = history.upto(rows, first)
+    number = number_to - number_from
+    enough = (number > 0.5 * (last - first)) & (begin < SLOTS - 20)
+    return np.where(enough, (total_to - total_from) / np.maximum(number, 1), np.nan)

@@ -1,7 +1,6 @@
 """Two minutes of every group, slot by slot, with running sums so that any window costs two look-ups.
 
-Watts per GPU. `raw` is what was measured, `demand` has samples hidden by a limit replaced by the remembered
-peak, `draw` is the demand seen through the present limit.
+Watts per GPU. A sample hidden by a limit stands as the remembered peak: what was wanted.
 """
 
 import numpy as np
@@ -14,31 +13,23 @@ _LONG_BLOCKS = 300
 
 
 class Series(Rowed):
-    """One ring of values with cumulative sums (gaps add nothing) and the maximum of each block."""
+    """One ring of values, the running sum and count at the end of each block, and each block's maximum."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.value = self.column("value", (SLOTS,), np.float32, np.nan)
-        self.total = self.column("total", (SLOTS,), np.float64, 0.0)
+        self.total = self.column("total", (BLOCKS,), np.float64, 0.0)
+        self.number = self.column("number", (BLOCKS,), np.int32, 0)
         self.top = self.column("top", (BLOCKS,), np.float32, -np.inf)
 
     def append(self, block: int, values: Array) -> None:
-        """The block's slots, (rows, 10)."""
-        at = (block % BLOCKS) * BLOCK_SLOTS
-        before = self.total[:, (at - 1) % SLOTS]
+        """The block's slots, (rows, 10); gaps add nothing."""
+        at, now, before = (block % BLOCKS) * BLOCK_SLOTS, block % BLOCKS, (block - 1) % BLOCKS
+        valid = ~np.isnan(values)
         self.value[:, at : at + BLOCK_SLOTS] = values
-        self.total[:, at : at + BLOCK_SLOTS] = before[:, None] + np.cumsum(np.nan_to_num(values), axis=1)
-        self.top[:, block % BLOCKS] = np.fmax.reduce(np.where(np.isnan(values), -np.inf, values), axis=1)
-
-    def rewrite(self, rows: Array, values: Array, block: int) -> None:
-        """Other values for the whole ring of some rows, (len(rows), SLOTS) in ring order."""
-        turn = np.roll(np.arange(SLOTS), -((block + 1) % BLOCKS) * BLOCK_SLOTS)
-        self.value[rows] = values
-        sums = np.empty(values.shape)
-        sums[:, turn] = np.cumsum(np.nan_to_num(values)[:, turn], axis=1)
-        self.total[rows] = sums
-        blocks = np.where(np.isnan(values), -np.inf, values).reshape(len(rows), BLOCKS, BLOCK_SLOTS)
-        self.top[rows] = blocks.max(axis=2)
+        self.total[:, now] = self.total[:, before] + np.where(valid, values, 0.0).sum(axis=1)
+        self.number[:, now] = self.number[:, before] + valid.sum(axis=1)
+        self.top[:, now] = np.where(valid, values, -np.inf).max(axis=1)
 
 
 class History(Rowed):
@@ -47,8 +38,8 @@ class History(Rowed):
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.block = -1
-        self.raw, self.demand, self.draw = Series(rows), Series(rows), Series(rows)
-        self.present = self.column("present", (SLOTS,), np.int32, 0)  # running count of valid slots
+        self.demand = Series(rows)
+        self.dip = self.column("dip", (SLOTS,), np.bool_, False)  # slots of stalls and checkpoints
         self.hidden = self.column("hidden", (BLOCKS,), np.int16, 0)  # censored slots of each block
         self.limit_w = self.column("limit_w", (BLOCKS,), np.float32, np.nan)
         self.instant = self.column("instant", (SLOTS,), np.float32, np.nan)  # one board stands for its group
@@ -59,68 +50,102 @@ class History(Rowed):
         self.age = self.column("age", (), np.int64, 0)  # blocks since the row was cleared
         self.filled = self.column("filled", (), np.int64, 0)  # valid slots since then
 
+    @property
+    def raw(self) -> Series:
+        """What was measured; a hidden sample stands as what is believed to have been wanted."""
+        return self.demand
+
     def grow(self, rows: int) -> None:
         """At least `rows` rows."""
-        for series in (self.raw, self.demand, self.draw):
-            series.grow(rows)
+        self.demand.grow(rows)
         super().grow(rows)
 
     def clear(self, row: int) -> None:
         """Forget a group."""
-        for series in (self.raw, self.demand, self.draw):
-            series.clear(row)
+        self.demand.clear(row)
         super().clear(row)
 
-    def append(
-        self, raw: Array, demand: Array, hidden: Array, limit_w: Array, instant: Array, unlike: Array
-    ) -> Array:
-        """One closed block: (rows, 10) arrays and the limit in force at its end. Rows whose limit moved."""
+    def append(self, demand: Array, hidden: Array, limit_w: Array, instant: Array, unlike: Array) -> None:
+        """One closed block: (rows, 10) arrays and the limit in force at its end."""
         self.block += 1
         at = (self.block % BLOCKS) * BLOCK_SLOTS
-        before = self.limit_w[:, (self.block - 1) % BLOCKS]
-        moved = np.isfinite(limit_w) & np.isfinite(before) & (np.abs(limit_w - before) > 0.5)
-        self.raw.append(self.block, raw)
         self.demand.append(self.block, demand)
-        self.draw.append(self.block, np.minimum(raw, limit_w[:, None]))
-        valid = ~np.isnan(raw)
-        counted = self.present[:, (at - 1) % SLOTS]
-        self.present[:, at : at + BLOCK_SLOTS] = counted[:, None] + np.cumsum(valid, axis=1)
+        valid = ~np.isnan(demand)
+        self.dip[:, at : at + BLOCK_SLOTS] = False
         self.hidden[:, self.block % BLOCKS] = hidden.sum(axis=1)
         self.limit_w[:, self.block % BLOCKS] = limit_w
         self.instant[:, at : at + BLOCK_SLOTS] = instant
         self.unlike[:, at : at + BLOCK_SLOTS] = unlike
         number = valid.sum(axis=1)
-        sums = np.nan_to_num(demand).sum(axis=1)
+        sums = np.where(valid, demand, 0.0).sum(axis=1)
         self.seconds[:, self.block % _LONG_BLOCKS] = np.where(
             number >= BLOCK_SLOTS // 2, sums / np.maximum(number, 1), np.nan
         )
         self.age += 1
         self.filled += number
-        rows = np.flatnonzero(moved)
-        if len(rows):
-            self.draw.rewrite(rows, np.minimum(self.demand.value[rows], limit_w[rows, None]), self.block)
-        return rows
+
+    def beat(self, rows: Array, slots: int) -> Array:
+        """The last `slots` values outside dips, oldest first, for some rows; NaN before the first there is.
+
+        An iteration stands still in a stall, so what is left fits together: (len(rows), slots).
+        """
+        values = self.last(self.demand.value, rows, SLOTS)
+        dips = self.last(self.dip, rows, SLOTS)
+        some = np.flatnonzero(dips.any(axis=1))
+        if len(some):
+            order = np.argsort(~dips[some], axis=1, kind="stable")
+            cut = np.where(dips[some], np.nan, values[some])
+            values[some] = np.take_along_axis(cut, order, axis=1)
+        return values[:, SLOTS - slots :]
+
+    def calm(self, ring: Array, rows: Array, slots: int) -> Array:
+        """The last `slots` values of a ring of floats, NaN within dips."""
+        return np.where(self.last(self.dip, rows, slots), np.nan, self.last(ring, rows, slots))
+
+    def new_regime(self, rows: Array, slots: int) -> None:
+        """Only the last `slots` count as outside dips from now on."""
+        self.dip[rows] = True
+        self.dip[rows[:, None], (self.end - 1 - np.arange(slots)) % SLOTS] = False
+
+    def mark_dips(self, in_dip: Array, age: Array, left: Array, quiet: Array) -> None:
+        """Which of the last slots belonged to a dip that goes on (`age` slots old) or ended in this block."""
+        for row in np.flatnonzero(in_dip).tolist():
+            back = np.arange(min(int(age[row]), SLOTS))
+            self.dip[row, (self.end - 1 - back) % SLOTS] = True
+        for row in np.flatnonzero(np.isfinite(left)).tolist():
+            back = np.arange(min(int(quiet[row]), BLOCK_SLOTS), BLOCK_SLOTS)
+            self.dip[row, (self.end - 1 - back) % SLOTS] = True
 
     @property
     def end(self) -> int:
         """One past the last closed slot, counted from the first block."""
         return (self.block + 1) * BLOCK_SLOTS
 
-    def count(self, slots: int) -> Array:
-        """Valid samples among the last `slots` (fewer than SLOTS), (rows,)."""
-        last = (self.end - 1) % SLOTS
-        return np.asarray(self.present[:, last] - self.present[:, (last - slots) % SLOTS])
+    def count(self, blocks: int) -> Array:
+        """Valid samples among the last `blocks` (fewer than BLOCKS), (rows,)."""
+        now = self.block % BLOCKS
+        return np.asarray(self.demand.number[:, now] - self.demand.number[:, (now - blocks) % BLOCKS])
 
-    def mean(self, series: Series, slots: int) -> Array:
-        """Mean of the valid samples among the last `slots`, NaN where there is none, (rows,)."""
-        last = (self.end - 1) % SLOTS
-        number = self.count(slots)
-        total = series.total[:, last] - series.total[:, (last - slots) % SLOTS]
+    def mean(self, blocks: int) -> Array:
+        """Mean of the valid samples among the last `blocks`, NaN where there is none, (rows,)."""
+        now, number = self.block % BLOCKS, self.count(blocks)
+        total = self.demand.total[:, now] - self.demand.total[:, (now - blocks) % BLOCKS]
         return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
-    def tops(self, series: Series) -> Array:
+    def upto(self, rows: Array, slots: Array) -> tuple[Array, Array]:
+        """Running sum and count before `slots` (whole, within the ring), both (len(rows), n) as `slots` is."""
+        blocks, inner = slots // BLOCK_SLOTS, slots % BLOCK_SLOTS
+        who = rows[:, None]
+        at = (blocks[..., None] * BLOCK_SLOTS + np.arange(BLOCK_SLOTS - 1)) % SLOTS
+        part = self.demand.value[who[..., None], at]
+        valid = ~np.isnan(part) & (np.arange(BLOCK_SLOTS - 1) < inner[..., None])
+        before = (blocks - 1) % BLOCKS
+        total = self.demand.total[who, before] + np.where(valid, part, 0.0).sum(axis=-1)
+        return total, self.demand.number[who, before] + valid.sum(axis=-1)
+
+    def tops(self) -> Array:
         """Running maximum looking back: column k is the maximum of the last k + 1 blocks, 60 columns."""
-        recent = series.top[:, (self.block - np.arange(60)) % BLOCKS]
+        recent = self.demand.top[:, (self.block - np.arange(60)) % BLOCKS]
         return np.maximum.accumulate(recent, axis=1)
 
     def last(self, ring: Array, rows: Array, slots: int) -> Array:

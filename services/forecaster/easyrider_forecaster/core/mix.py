@@ -5,9 +5,15 @@ import numpy as np
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, Rowed
 
 ORIGINS = HORIZONS_S[-1] + 2
+CONTEXTS = 4
+STEADY, IN_DIP, NEAR_DIP, MOVING = range(CONTEXTS)
+"""Losses are kept apart by what goes on at the origin: who is right in a stall is seldom right on the plateau."""
 _FORGET = 2.0 ** (-1 / 120)
 _SHARPNESS = 2.0
 _MEMORY = 120
+DEPTHS = tuple(horizon_s + 1 for horizon_s in HORIZONS_S)
+_STARTS = tuple(sum(DEPTHS[:column]) for column in range(len(DEPTHS)))
+"""Origins of a horizon of h are remembered for h + 1 blocks: 53 slots in all, not 5 x 32."""
 
 
 class Mix(Rowed):
@@ -16,50 +22,72 @@ class Mix(Rowed):
     def __init__(self, rows: int, first_loss: tuple[float, ...]) -> None:
         super().__init__(rows)
         experts, horizons = len(first_loss), len(HORIZONS_S)
-        self.loss = self.column("loss", (horizons, experts), np.float64, np.asarray(first_loss))
+        self.loss = self.column("loss", (CONTEXTS, horizons, experts), np.float32, np.asarray(first_loss))
         self.error_w = self.column("error_w", (horizons,), np.float64, np.nan)
         self.rival_error_w = self.column("rival_error_w", (horizons,), np.float64, np.nan)
         self.scored = self.column("scored", (horizons,), np.int64, 0)
-        self._made = self.column("_made", (ORIGINS, horizons, experts), np.float32, np.nan)
+        self._made = self.column("_made", (sum(DEPTHS), experts), np.float32, np.nan)
         self._said = self.column("_said", (ORIGINS, horizons), np.float32, np.nan)
+        self._context = self.column("_context", (ORIGINS,), np.int8, STEADY)
+        self._when = np.full(ORIGINS, -1)  # blocks that were kept: one may have passed without a forecast
 
-    def weigh(self, rivals: Array) -> Array:
+    def weigh(self, rivals: Array, context: Array) -> Array:
         """The combination, (rows, horizons); NaN only where no rival has a value."""
         have = ~np.isnan(rivals)
-        gain = np.exp(-_SHARPNESS * (self.loss - self.loss.min(axis=2, keepdims=True))) * have
+        loss = self.loss[np.arange(self.rows), context]
+        behind = np.where(have, loss, np.inf)
+        behind -= np.minimum(behind.min(axis=2, keepdims=True), 1e6)
+        gain = np.exp(-_SHARPNESS * behind)
         weight = gain.sum(axis=2)
         mixed = (gain * np.where(have, rivals, 0.0)).sum(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(weight > 0, mixed / weight, np.nan)
 
-    def best(self, horizon: int) -> Array:
-        """Index of the heaviest rival of each row."""
-        return np.asarray(self.loss[:, horizon].argmin(axis=1))
+    def made(self, origin: int, horizon: int, expert: int) -> Array:
+        """What one rival said at `origin`, (rows,); NaN where nothing was said then."""
+        if self._when[origin % ORIGINS] != origin:
+            return np.full(self.rows, np.nan)
+        return self._made[:, _slot(origin, horizon), expert].astype(np.float64)
 
-    def keep(self, block: int, rivals: Array, said: Array) -> None:
+    def best(self, horizon: int) -> Array:
+        """Index of the heaviest rival of each row where nothing unusual goes on."""
+        return np.asarray(self.loss[:, STEADY, horizon].argmin(axis=1))
+
+    def keep(self, block: int, rivals: Array, said: Array, context: Array | int = STEADY) -> None:
         """Remember what was forecast at the end of `block`."""
-        self._made[:, block % ORIGINS] = rivals
+        for column in range(len(HORIZONS_S)):
+            self._made[:, _slot(block, column)] = rivals[:, column]
         self._said[:, block % ORIGINS] = said
+        self._context[:, block % ORIGINS] = context
+        self._when[block % ORIGINS] = block
 
     def score(self, block: int, horizon: int, outcome_w: Array, valid: Array, rating_w: Array) -> None:
         """Compare what was said `HORIZONS_S[horizon]` blocks before `block` with what came, (rows,).
 
         Rows that are not `valid` learn nothing: gaps, hidden samples and moved limits are no verdict.
         """
-        origin = (block - HORIZONS_S[horizon]) % ORIGINS
-        made, said = self._made[:, origin, horizon], self._said[:, origin, horizon]
+        origin = block - HORIZONS_S[horizon]
+        if self._when[origin % ORIGINS] != origin:
+            return
+        said = self._said[:, origin % ORIGINS, horizon]
         rows = np.flatnonzero(valid & np.isfinite(said) & np.isfinite(outcome_w))
         if not len(rows):
             return
+        made = self._made[rows, _slot(origin, horizon)]
         outcome = outcome_w[rows]
         number = self.scored[rows, horizon] = self.scored[rows, horizon] + 1
         pace = 1.0 / np.minimum(number, _MEMORY)
-        for kept, forecast in ((self.error_w, said[rows]), (self.rival_error_w, made[rows, 0])):
+        for kept, forecast in ((self.error_w, said[rows]), (self.rival_error_w, made[:, 0])):
             miss, old = np.abs(forecast - outcome), kept[rows, horizon]
             kept[rows, horizon] = np.where(np.isfinite(old), old + pace * (miss - old), miss)
         scale = np.maximum(np.maximum(self.error_w[rows, horizon], 1e-3 * rating_w[rows]), 0.1)
-        misses = np.abs(made[rows] - outcome[:, None]) / scale[:, None]
+        misses = np.abs(made - outcome[:, None]) / scale[:, None]
         gain = 0.12 if HORIZONS_S[horizon] >= 30 else 0.2
-        old = self.loss[rows, horizon]
+        context = self._context[rows, origin % ORIGINS]
+        old = self.loss[rows, context, horizon]
         learned = _FORGET * old + gain * np.clip(misses, 0.0, 8.0)
-        self.loss[rows, horizon] = np.where(np.isnan(misses), old, learned)
+        self.loss[rows, context, horizon] = np.where(np.isnan(misses), old, learned)
+
+
+def _slot(origin: int, horizon: int) -> int:
+    return _STARTS[horizon] + origin % DEPTHS[horizon]

@@ -1,23 +1,33 @@
 """All groups at one origin: rivals, weights, bounds. Watts per GPU, kept for scoring later."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from easyrider_forecaster.core import experts
+from easyrider_forecaster.core import experts, phase, samples
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, cohort
 from easyrider_forecaster.core.bound import PeakBound
+from easyrider_forecaster.core.capped import excess_w
 from easyrider_forecaster.core.censor import Ceiling
+from easyrider_forecaster.core.dips import Dips
 from easyrider_forecaster.core.history import History
 from easyrider_forecaster.core.level import Levels
-from easyrider_forecaster.core.mix import Mix
+from easyrider_forecaster.core.mix import IN_DIP, MOVING, NEAR_DIP, STEADY, Mix
+from easyrider_forecaster.core.peak_bias import ArcBias
+from easyrider_forecaster.core.pulse import Pulse
+from easyrider_forecaster.core.recent import Recent
+from easyrider_forecaster.core.trackers import Trackers
 
-_FIRST_MEAN_LOSS = (0.0, 0.0, 1.0, 1.0, 2.0, 2.4, 1.0, 1.0)
-_FIRST_PEAK_LOSS = (0.0, 0.0, 0.5, 1.0, 1.0)
-_LONG = np.asarray(HORIZONS_S) >= 10
+_FIRST_MEAN_LOSS = (0.0, 0.0, 1.0, 1.0, 2.0, 2.4, 1.0, 1.0, 1.0, 0.5, 0.5, 1.0, 0.5, 1.0)
+_FIRST_PEAK_LOSS = (0.0, 0.0, 0.5, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0)
+_ROLLING = 3
+"""Horizons up to 5 s have a rolling quantile; the scores of the others come too late for one."""
 _LONG_FLOOR = 0.01
-"""From 10 s on the bound stays 1 % of the rating above the highest of 60 s: scores arrive too late there."""
+"""From 10 s on the bound stays 1 % of the rating above the highest of 60 s."""
+_NEAR_SLOTS, _NEAR_S = 300, 30.0
 _TURNS = 5
+_ADOPTED_A_TICK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,79 +52,140 @@ class View:
 class Outlook:
     """Rival means and peaks, their records, and the bound; one row a group."""
 
-    def __init__(self) -> None:
+    def __init__(self, without: Iterable[str] = ()) -> None:
+        self.without = frozenset(without)
         self.history, self.ceiling, self.levels = History(0), Ceiling(0), Levels(0)
+        self.pulse, self.dips, self.recent, self.arc_bias = Pulse(0), Dips(0), Recent(0), ArcBias(0)
         self.means, self.peaks = Mix(0, _FIRST_MEAN_LOSS), Mix(0, _FIRST_PEAK_LOSS)
-        self.bound = PeakBound(0)
-        self.parts = (self.history, self.ceiling, self.levels, self.means, self.peaks, self.bound)
+        self.bound = PeakBound(0, _ROLLING)
+        self.far90, self.far99 = Trackers(0, 0.9), Trackers(0, 0.99)
+        self.parts = (
+            self.history, self.ceiling, self.levels, self.pulse, self.dips, self.recent, self.arc_bias,
+            self.means, self.peaks, self.bound, self.far90, self.far99,
+        )  # fmt: skip
 
     def see(self, raw: Array, boards_hidden: Array, rows: Rows, instant: Array, unlike: Array) -> None:
         """Take one closed block, (groups, 10): learn level and ceiling, score what was said before."""
+        history, pulse = self.history, self.pulse
         ceiling_w = np.minimum(self.ceiling.peak_w, rows.max_w)
         demand = np.where(boards_hidden, np.fmax(raw, ceiling_w[:, None]), raw)
-        moved = self.history.append(raw, demand, boards_hidden, rows.limit_w, instant, unlike)
-        block = self.history.block
+        history.append(demand, boards_hidden, rows.limit_w, instant, unlike)
+        block = history.block
+        samples.take(pulse, raw, boards_hidden, rows.floor_w, rows.max_w)
+        history.mark_dips(pulse.in_dip, pulse.dip_age, pulse.left, pulse.quiet)
+        history.new_regime(np.flatnonzero(pulse.restarted), samples.LONGEST_DIP)
+        pulse.judge_runs()
+        phase.search(pulse, history)
+        self.dips.note(pulse, history.mean(1))
+        turn = self._turn(block)
         self.ceiling.see(raw, rows.max_w)
-        self.ceiling.raise_to(self.history)
-        self.ceiling.learn(self.history, self._turn(block))
-        seconds = np.stack(
-            [self.history.mean(s, 10) for s in (self.history.demand, self.history.draw)], axis=1
-        )
-        self.levels.step(seconds, rows.floor_w, rows.max_w)
-        self.levels.follow_limit(moved, rows.limit_w)
+        self.ceiling.raise_to(history)
+        self.ceiling.learn(history, turn)
+        self.recent.see(history, pulse, rows.floor_w, rows.max_w)
+        self.recent.learn(history, turn)
+        second_w = history.mean(1)
+        self.levels.step(np.stack((second_w, self._unseasoned(second_w)), axis=1), rows.floor_w, rows.max_w)
         for column, horizon_s in enumerate(HORIZONS_S):
             self._score(block, column, horizon_s, rows)
-        self.bound.learn(self._turn(block))
+        self.bound.learn(turn)
 
     def look(self, rows: Rows, period_s: Array, alias: Array) -> tuple[View, View]:
         """Draw and demand from here on; remembers what was said."""
-        history, block = self.history, self.history.block
-        seasonal = np.flatnonzero(np.isfinite(period_s) & ~alias)
-        period = period_s[seasonal] * 10.0
-        mean_w, views = {}, {}
-        top_w = {"demand": rows.max_w, "draw": np.minimum(rows.limit_w, rows.max_w)}
-        for column, (name, series) in enumerate((("demand", history.demand), ("draw", history.draw))):
-            season = np.full((history.rows, len(HORIZONS_S)), np.nan)
-            season[seasonal] = experts.season_means(history, series, seasonal, period)
-            windows = experts.window_means(history, series)
-            rivals = experts.mean_forecasts(
-                windows, self.levels.means(column), season, rows.floor_w, top_w[name]
-            )
-            mean_w[name] = self.means.weigh(rivals)
-            if name == "draw":
-                self.means.keep(block, rivals, mean_w[name])
-        tops = history.tops(history.demand)
-        season = np.full((history.rows, len(HORIZONS_S)), np.nan)
-        season[seasonal] = experts.season_tops(history, history.demand, seasonal, period, tops)
-        rivals = experts.peak_forecasts(tops, season, rows.floor_w, rows.max_w)
-        peak_w = self.peaks.weigh(rivals)
-        self.peaks.keep(block, rivals, peak_w)
-        q90_w, q99_w = self._bounds(tops, rows, alias)
-        for name in ("draw", "demand"):
-            views[name] = self._view(mean_w[name], peak_w, q90_w, q99_w, rows.floor_w, top_w[name])
-        return views["draw"], views["demand"]
+        history, pulse, block = self.history, self.pulse, self.history.block
+        self._follow(period_s, alias)
+        still = alias | ("events" in self.without)
+        context = self._context(still)
+        rivals = experts.means(
+            history, pulse, self.dips, self.recent, self.levels.means(0), self.levels.means(1), still
+        )
+        np.clip(rivals, rows.floor_w[:, None, None], rows.max_w[:, None, None], out=rivals)
+        mean_w = self.means.weigh(rivals, context)
+        self.means.keep(block, rivals, mean_w, context)
+        rivals = experts.peaks(history, pulse, self.dips, self.recent, self.arc_bias.bias_w, still)
+        np.clip(rivals, rows.floor_w[:, None, None], rows.max_w[:, None, None], out=rivals)
+        peak_w = self.peaks.weigh(rivals, context)
+        self.peaks.keep(block, rivals, peak_w, context)
+        q90_w, q99_w = self._bounds(rows, alias, peak_w, context)
+        drawn_w = np.minimum(mean_w - excess_w(history, pulse, rows.limit_w, mean_w), rows.limit_w[:, None])
+        views = [
+            self._view(mean, peak_w, q90_w, q99_w, rows.floor_w, top_w)
+            for mean, top_w in ((drawn_w, np.minimum(rows.limit_w, rows.max_w)), (mean_w, rows.max_w))
+        ]
+        return views[0], views[1]
 
     def model(self, row: int, seasonal: bool) -> str:
         """The heaviest rival for the mean over 10 s; `level` says whether its parameters were fitted."""
-        losses = self.means.loss[row, HORIZONS_S.index(10)]
-        name = experts.MEAN_EXPERTS[int((losses if seasonal else losses[:-1]).argmin())]
+        losses = self.means.loss[row, STEADY, HORIZONS_S.index(10)].copy()
+        if not seasonal:
+            losses[[experts.MEAN_EXPERTS.index(name) for name in experts.PERIODIC]] = np.inf
+        name = experts.MEAN_EXPERTS[int(losses.argmin())]
         if name == "level":
             return "level:ets" if self.levels.fitted[row] else "level:default"
         return name
 
-    def _bounds(self, tops: Array, rows: Rows, alias: Array) -> tuple[Array, Array]:
-        base_w = tops[:, -1].astype(np.float64)
+    def edges_s(self, rows: Rows) -> tuple[Array, Array]:
+        """Seconds until the next rise and the next fall of every group; NaN where none is known."""
+        pulse = self.pulse
+        rise_s, fall_s = phase.next_edges_s(pulse, pulse.low_line_w(rows.floor_w, rows.max_w))
+        until_s, _ = self.dips.until_s(pulse)
+        fall_s = np.where(pulse.in_dip, np.nan, np.fmin(fall_s, np.maximum(until_s, 0.0)))
+        return np.where(pulse.in_dip, self.dips.left_s(pulse), rise_s), fall_s
+
+    def _follow(self, period_s: Array, alias: Array) -> None:
+        """Take over periods from the detector; a new one means a new shape."""
+        pulse, wanted = self.pulse, np.where(alias, np.nan, 10.0 * period_s)
+        if "template" in self.without:
+            wanted = np.full(len(wanted), np.nan)
+        known, had = np.isfinite(wanted), np.isfinite(pulse.period)
+        with np.errstate(invalid="ignore"):
+            near = had & known & (np.abs(wanted - pulse.period) <= phase.SAME_PERIOD * wanted)
+        pulse.period[near] = wanted[near]
+        pulse.period[~known] = np.nan
+        for row in np.flatnonzero(known & ~near & ~pulse.in_dip)[:_ADOPTED_A_TICK].tolist():
+            phase.adopt(pulse, self.history, row, float(wanted[row]))
+
+    def _context(self, still: Array) -> Array:
+        pulse = self.pulse
+        context = np.where(self.recent.moving, MOVING, STEADY)
+        until_s, tolerance_s = self.dips.until_s(pulse)
+        with np.errstate(invalid="ignore"):
+            soon = (until_s < _NEAR_S) & (until_s > -tolerance_s)
+        context[(pulse.quiet < _NEAR_SLOTS) | (soon & ~still)] = NEAR_DIP
+        context[pulse.in_dip] = IN_DIP
+        if "contexts" in self.without:
+            context[:] = STEADY
+        return context
+
+    def _unseasoned(self, second_w: Array) -> Array:
+        """The last second's mean less what the shape says of it, NaN in dips and without a period."""
+        pulse = self.pulse
+        total = phase.cumulative(pulse)
+        expected_w = phase.last_means(pulse, total)
+        value = second_w - expected_w + total[:, -1] + pulse.level_w
+        return np.where(pulse.in_dip | (pulse.quiet < 10), np.nan, value)
+
+    def _bounds(self, rows: Rows, alias: Array, peak_w: Array, context: Array) -> tuple[Array, Array]:
+        history, block = self.history, self.history.block
+        base_w = history.tops()[:, -1].astype(np.float64)
         suspects = np.flatnonzero(alias)
         if len(suspects):
-            instant = np.fmax.reduce(self.history.last(self.history.instant, suspects, 600), axis=1)
+            instant = np.fmax.reduce(history.last(history.instant, suspects, 600), axis=1)
             base_w[suspects] = np.fmax(base_w[suspects], instant)
         base_w = np.repeat(np.where(np.isneginf(base_w), np.nan, base_w)[:, None], len(HORIZONS_S), axis=1)
+        forecast_w = np.where(alias[:, None], np.nan, peak_w)
+        bases_w = np.stack((base_w, forecast_w), axis=2)
         margin90_w, margin99_w = self.bound.margins(rows.max_w)
-        q99_w = base_w + margin99_w
-        q99_w[:, _LONG] = np.fmax(q99_w, base_w + _LONG_FLOOR * rows.max_w[:, None])[:, _LONG]
+        q90_w, q99_w = base_w + margin90_w, base_w + margin99_w
+        far = slice(_ROLLING, None)
+        q90_w[:, far] = self.far90.bounds(bases_w, context, rows.max_w)[:, far]
+        far_w = self.far99.bounds(bases_w, context, rows.max_w)
+        floor_w = base_w + _LONG_FLOOR * rows.max_w[:, None]
+        q99_w[:, far] = np.fmax(far_w, floor_w)[:, far]
         q99_w = np.minimum(q99_w, rows.max_w[:, None])
-        self.bound.keep(self.history.block, base_w, q99_w)
-        return np.minimum(base_w + margin90_w, rows.max_w[:, None]), q99_w
+        self.bound.keep(block, base_w, q99_w)
+        self.far90.keep(block, bases_w, context)
+        self.far99.keep(block, bases_w, context)
+        return np.minimum(q90_w, rows.max_w[:, None]), q99_w
 
     def _view(
         self, mean_w: Array, peak_w: Array, q90_w: Array, q99_w: Array, floor_w: Array, top_w: Array
@@ -129,16 +200,17 @@ class Outlook:
 
     def _score(self, block: int, column: int, horizon_s: int, rows: Rows) -> None:
         history = self.history
-        old_enough = history.age > horizon_s
-        whole = old_enough & (history.count(10 * horizon_s) >= 9 * horizon_s)
-        limits_w = history.blocks_back(history.limit_w, horizon_s + 1)
-        still = np.ptp(np.nan_to_num(limits_w), axis=1) < 0.5
+        whole = (history.age > horizon_s) & (history.count(horizon_s) >= 9 * horizon_s)
         hidden = np.asarray(history.blocks_back(history.hidden, horizon_s).any(axis=1))
-        peak_w = history.blocks_back(history.raw.top, horizon_s).max(axis=1).astype(np.float64)
-        mean_w = history.mean(history.raw, 10 * horizon_s)
-        self.means.score(block, column, np.minimum(mean_w, rows.limit_w), whole & still, rows.max_w)
+        peak_w = history.blocks_back(history.demand.top, horizon_s).max(axis=1).astype(np.float64)
+        self.means.score(block, column, history.mean(horizon_s), whole & ~hidden, rows.max_w)
+        arc_w = self.peaks.made(block - horizon_s, column, experts.PEAK_EXPERTS.index("arc"))
+        self.arc_bias.score(column, peak_w, arc_w, whole & ~hidden & ~self.pulse.in_dip)
         self.peaks.score(block, column, peak_w, whole & ~hidden, rows.max_w)
         self.bound.score(block, column, peak_w, whole, hidden)
+        if column >= _ROLLING:
+            for far in (self.far90, self.far99):
+                far.score(block, column, peak_w, whole, hidden, rows.max_w)
 
     def _turn(self, block: int) -> Array:
         """Rows whose sorts are due: all of a few hundred, a fifth of many."""

@@ -165,7 +165,7 @@ class Speaker:
         history, rating_w = self._outlook.history, np.maximum(self._rows.max_w, 1.0)
         age_s = history.age.astype(np.float64)
         due = np.clip(age_s, 1, 60) * BLOCK_SLOTS
-        present = np.minimum(history.count(600), due)
+        present = np.minimum(history.count(60), due)
         silent = np.full(history.rows, np.inf)
         tops = history.blocks_back(history.raw.top, 60)
         any_heard = np.isfinite(tops)

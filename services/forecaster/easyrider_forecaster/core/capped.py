@@ -1,0 +1,37 @@
+"""What a limit in force takes off the mean that is wanted."""
+
+import numpy as np
+
+from easyrider_forecaster.core import phase
+from easyrider_forecaster.core.arrays import HORIZONS_S, Array
+from easyrider_forecaster.core.history import SLOTS, History
+from easyrider_forecaster.core.pulse import BINS, Pulse
+
+_STEPS = np.asarray(HORIZONS_S, np.float64)
+_WINDOW = 100
+
+
+def excess_w(history: History, pulse: Pulse, limit_w: Array, mean_w: Array) -> Array:
+    """Watts of the mean over each horizon that lie above the limit, (rows, horizons).
+
+    From the shape of an iteration where there is one, else as a share of the mean, from the last 10 s.
+    """
+    taken_w = np.zeros((history.rows, len(HORIZONS_S)))
+    tops = history.demand.top[:, (history.block - np.arange(60)) % history.demand.top.shape[1]].max(axis=1)
+    rows = np.flatnonzero(tops > limit_w)
+    if not len(rows):
+        return taken_w
+    at = np.arange(history.end - _WINDOW, history.end) % SLOTS
+    recent = history.demand.value[rows[:, None], at]
+    over = np.maximum(recent - limit_w[rows, None], 0.0)
+    total = np.where(np.isfinite(recent), recent, 0.0).sum(axis=1)
+    share = np.where(np.isfinite(over), over, 0.0).sum(axis=1) / np.maximum(total, 1.0)
+    taken_w[rows] = share[:, None] * mean_w[rows]
+    shaped = rows[np.isfinite(pulse.period[rows]) & ~pulse.in_dip[rows]]
+    if len(shaped):
+        above = np.maximum(pulse.shape_w[shaped] + pulse.level_w[shaped, None] - limit_w[shaped, None], 0.0)
+        total_w = np.zeros((len(shaped), BINS + 1))
+        np.cumsum(above, axis=1, out=total_w[:, 1:])
+        ahead = 10.0 * _STEPS / pulse.period[shaped, None]
+        taken_w[shaped] = phase.arc_means(total_w / BINS, pulse.phase[shaped, None], ahead)
+    return np.where(np.isfinite(taken_w), taken_w, 0.0)
