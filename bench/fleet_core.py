@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -23,7 +24,8 @@ import numpy as np
 import yaml
 
 from easyrider import log, subjects, wire
-from easyrider.bus_port import Arrival
+from easyrider.bus_crowds import CrowdParser
+from easyrider.bus_port import Arrival, Crowd
 from easyrider.journal import Journal
 from easyrider.messages import ExitGrant, Hold, SetLimits
 from easyrider.tree_reader import read
@@ -41,6 +43,8 @@ from fleet_frames import REGION, frame, node_name
 from fleet_nodes import HZ, JOBS_EVERY_S, SETTLE_S, Nodes
 
 TICK_S = 0.05
+CHUNK_BYTES = 32768
+"""As the client library reads."""
 ANSWERED_AFTER = 1
 """Looks between a command and its ack."""
 
@@ -131,7 +135,10 @@ class Site:
         self.nodes = Nodes(range(count), 1)
         self.fast = [frame(node, slow=False, says_gpus=False) for node in range(count)]
         self.slow = [frame(node, slow=True, says_gpus=False) for node in range(count)]
-        self.on_frame = [subjects.frame(REGION, node_name(node)) for node in range(count)]
+        self.mono_ns = 0
+        self.parser = CrowdParser(SimpleNamespace(stats={"in_msgs": 0, "in_bytes": 0}))
+        self.parser.hear(1, self.hear_crowd)
+        self.on_frame = [subjects.frame(REGION, node_name(node)).encode() for node in range(count)]
         self.on_state = [subjects.state(REGION, node_name(node)) for node in range(count)]
         self.on_ack = [subjects.ack(REGION, node_name(node)) for node in range(count)]
         self.aio = asyncio.new_event_loop()
@@ -169,11 +176,18 @@ class Site:
                 msgspec.structs.replace(one, gpus=",".join(self.nodes.ids[row]))
                 for one, row in zip(frames, range(some.start, some.stop), strict=True)
             ]
-        arrivals = [Arrival(self.on_frame[row], mono_ns) for row in range(some.start, some.stop)]
+        bodies = [wire.encode(one) for one in frames]
+        heads = [
+            b"MSG %s 1 %d" % (self.on_frame[row], len(body))
+            for row, body in zip(range(some.start, some.stop), bodies, strict=True)
+        ]
+        stream = b"".join(b"%s\r\n%s\r\n" % both for both in zip(heads, bodies, strict=True))
+        self.mono_ns = mono_ns
 
         def hear_frames() -> None:
-            # As they come: `on_frame` less the timer, then all together.
-            self.intake._waiting += list(zip(frames, arrivals, strict=True))
+            # As the server says them, but for the socket and the timer.
+            for at in range(0, len(stream), CHUNK_BYTES):
+                self.aio.run_until_complete(self.parser.parse(stream[at : at + CHUNK_BYTES]))
             self.intake.take(now_s)
 
         states = [
@@ -202,6 +216,10 @@ class Site:
         self.answers.append([msgspec.structs.replace(ack, mono_ns=mono_ns) for ack in answers])
         self.nodes.answered_ns[:] = 0
         spent.counts["commands"] += len(told)
+
+    def hear_crowd(self, crowd: Crowd, _now_ns: int) -> None:
+        """As the bus hands it over, at the bench's own time and without the timer."""
+        self.intake._waiting += [(subject, data, self.mono_ns) for subject, data in crowd]
 
     def hear_states(self, states: list[Any], mono_ns: int) -> None:
         """As the bus hands them over."""

@@ -21,6 +21,7 @@ MILLIWATT_EDGE = (
     "shared/easyrider/columns.py",
     "shared/easyrider/frame_view.py",
     "shared/easyrider/frame_batch.py",
+    "shared/easyrider/frame_mould.py",
     "shared/easyrider/messages/frames.py",  # packed wire columns
     "services/telemetry/easyrider_telemetry/core/",  # packs them
     "services/telemetry/easyrider_telemetry/adapters/",

@@ -26,12 +26,13 @@ from easyrider.bus_port import (
     BusDown,
     BusRefused,
     BusShut,
+    CrowdListener,
     EventNotKept,
     Handler,
     Listener,
     NoAnswer,
 )
-from easyrider.delivery import Delivery, RawDelivery, dropped
+from easyrider.delivery import CrowdDelivery, Delivery, RawDelivery, dropped
 from easyrider.messages import Message
 from easyrider.tls import TlsFiles, why_refused
 
@@ -115,6 +116,12 @@ class Bus(Asking):
         """See `BusPort`."""
         await self._hear(pattern, RawDelivery(self._log, listener))
 
+    async def listen_to_crowd(self, pattern: str, listener: CrowdListener) -> None:
+        """See `BusPort`."""
+        take = CrowdDelivery(self._log, listener)
+        asked = await self._hear(pattern, take)
+        self._client.hear_crowd(asked, take.on_crowd)
+
     async def publish(self, subject: str, message: Message) -> None:
         """See `BusPort`."""
         body = wire.encode(message)
@@ -151,7 +158,8 @@ class Bus(Asking):
         except (nats.errors.Error, TimeoutError) as fault:
             raise BusRefused(subjects.events(), str(fault) or "no answer from the stream server") from fault
 
-    async def _hear(self, pattern: str, take: Taker) -> None:
+    async def _hear(self, pattern: str, take: Taker) -> int:
+        """The subscription's number."""
         asked = await self._client.subscribe(
             pattern, cb=take.on_message, pending_msgs_limit=_QUEUE_MESSAGES, pending_bytes_limit=_QUEUE_BYTES
         )
@@ -160,6 +168,7 @@ class Bus(Asking):
         except BusRefused:
             await asked.unsubscribe()  # or the library asks for it again after each reconnection
             raise
+        return int(asked._id)
 
     async def _open(self, url: str, user: str, seed_file: Path | None) -> None:
         self._waits_for = log.blot(url)

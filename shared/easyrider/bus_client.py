@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from nats.aio.client import Client, Srv
 from nats.aio.transport import TcpTransport
 
+from easyrider.bus_crowds import CrowdParser, Ear
 from easyrider.tls import PlainText, TlsFiles
 
 UNSENT_LIMIT = 1024 * 1024
@@ -30,6 +31,7 @@ class PromptClient(Client):
 
     def __init__(self, url: str, tls: TlsFiles | None) -> None:
         super().__init__()
+        self._ps = CrowdParser(self)
         self._encrypted = tls is not None or urlsplit(url.split(",")[0]).scheme in _ENCRYPTED
         self._files = tls or TlsFiles()
 
@@ -51,6 +53,10 @@ class PromptClient(Client):
         await super()._connect_to_server(server)
         if type(self._transport) is TcpTransport:
             self._transport = _SureToClose(self._transport)
+
+    def hear_crowd(self, number: int, ear: Ear) -> None:
+        """Hand the words of this subscription to `ear` as they come, many at a time, past the library's queue."""
+        self._ps.hear(number, ear)
 
     def say(self, subject: str, body: bytes) -> bool:
         """Give a message to an idle link, in one piece; False, and nothing is said, where it has to go `publish`'s way.

@@ -64,6 +64,10 @@ class Arrival:
 Handler = Callable[[Any, Arrival], Awaitable[None] | None]
 Listener = Callable[[bytes, Arrival], Awaitable[None] | None]
 """Takes the bytes of one message as they came."""
+Crowd = list[tuple[bytes, bytes]]
+"""Messages in the order in which they came: subject and bytes of each."""
+CrowdListener = Callable[[Crowd, int], None]
+"""Takes a crowd, and the receiver's CLOCK_MONOTONIC in ns at which it was there."""
 Answerer = Callable[[Ask], Awaitable[Answer | None]]
 """None: not ours to answer, because another leads or another tree is asked."""
 
@@ -88,6 +92,13 @@ class BusPort(Protocol):
 
     async def listen(self, pattern: str, listener: Listener) -> None:
         """Have the bytes of every message on `pattern` handed over, unread: events, recordings. Raises `BusRefused`."""
+        ...
+
+    async def listen_to_crowd(self, pattern: str, listener: CrowdListener) -> None:
+        """The same of senders that say thousands a second: what comes together is handed over together.
+
+        Nothing is kept back: what lags behind waits at the server, and shows its age.
+        """
         ...
 
     async def publish(self, subject: str, message: Message) -> None:

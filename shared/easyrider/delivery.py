@@ -5,8 +5,8 @@ import time
 from typing import Any, Protocol
 
 from easyrider import log, metrics, wire
-from easyrider.boundary import shielded
-from easyrider.bus_port import Arrival, Handler, Listener
+from easyrider.boundary import shielded, stopped
+from easyrider.bus_port import Arrival, Crowd, CrowdListener, Handler, Listener
 from easyrider.errors import MalformedMessage
 from easyrider.messages import Message
 
@@ -36,6 +36,18 @@ class Raw(Protocol):
         ...
 
 
+def understood(logger: Any, subject: str, data: bytes, types: tuple[type[Message], ...]) -> Message | None:
+    """The message in these bytes; None where they are malformed, which is counted and told."""
+    try:
+        return wire.decode(data, types)
+    except MalformedMessage as fault:
+        dropped.labels(fault.reason).inc()
+        log.bounded(logger, f"malformed {fault.reason}", 10.0).warning(
+            "a malformed message was dropped", reason=fault.reason, subject=subject, why=str(fault)
+        )
+        return None
+
+
 class Delivery:
     """Decodes for one subscription; what fails is counted and told, and the next message is taken."""
 
@@ -48,13 +60,8 @@ class Delivery:
     async def on_message(self, raw: Raw) -> None:
         """Handle one message to its end."""
         arrival = Arrival(raw.subject, time.monotonic_ns(), raw.reply)
-        try:
-            message = wire.decode(raw.data, self._types)
-        except MalformedMessage as fault:
-            dropped.labels(fault.reason).inc()
-            log.bounded(self._log, f"malformed {fault.reason}", 10.0).warning(
-                "a malformed message was dropped", reason=fault.reason, subject=raw.subject, why=str(fault)
-            )
+        message = understood(self._log, raw.subject, raw.data, self._types)
+        if message is None:
             return
         await shielded(lambda: self._handler(message, arrival), lambda fault: self._tell(raw.subject, fault))
         self._handled.inc()
@@ -90,6 +97,27 @@ class RawDelivery:
     def _failed(self, subject: str, fault: Exception) -> None:
         self._failures.inc()
         _tell(self._log, subject, fault)
+
+
+class CrowdDelivery:
+    """Hands over crowds for one subscription, and lone messages as crowds of one."""
+
+    def __init__(self, logger: Any, listener: CrowdListener) -> None:
+        self._log, self._listener = logger, listener
+        self._handled, self._failures = received.labels("bytes"), failed.labels("bytes")
+
+    async def on_message(self, raw: Raw) -> None:
+        """Before the client knows that this is a crowd, or where it knows no crowds."""
+        self.on_crowd([(raw.subject.encode(), raw.data)], time.monotonic_ns())
+
+    def on_crowd(self, crowd: Crowd, now_ns: int) -> None:
+        """Hand over what came together."""
+        stopped(lambda: self._listener(crowd, now_ns), lambda fault: self._failed(crowd, fault))
+        self._handled.inc(len(crowd))
+
+    def _failed(self, crowd: Crowd, fault: Exception) -> None:
+        self._failures.inc(len(crowd))
+        _tell(self._log, crowd[0][0].decode(errors="replace"), fault)
 
 
 def _tell(logger: Any, subject: str, fault: Exception) -> None:

@@ -15,7 +15,6 @@ from easyrider.messages import (
     Leaving,
     LimitAck,
     MeterReading,
-    NodeFrame,
     NodeState,
     PowerForecast,
 )
@@ -97,7 +96,7 @@ async def start(config: Config, life: Life) -> None:
         coordinator.prepares.append(words.take)
         await command_bus.subscribe(subjects.states_in(region), (NodeState, Leaving), words.on_word)
         await command_bus.subscribe(subjects.acks_in(region), (LimitAck,), words.on_word)
-        await bus.subscribe(subjects.frames_in(region), (NodeFrame,), intake.on_frame, keep=KEPT)
+        await bus.listen_to_crowd(subjects.frames_in(region), intake.on_crowd)
         await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)
         await bus.subscribe(subjects.forecast(region), (PowerForecast,), desk.on_forecast, keep=KEPT)

@@ -1,24 +1,32 @@
 """Frames of a whole fleet, taken together: what a node usually says costs a few microseconds, not a hundred.
 
 Ten thousand frames a second and more come in. Nearly all of them are one look at the boards that the node had a
-moment ago, on the same boot: these wait for a few milliseconds and go into the columns as one array. Whatever is
-unusual about a frame sends it to the desk, which judges it alone. Both ways give the same beliefs.
+moment ago, on the same boot: these wait for a few milliseconds and go into the columns as one array, most of them
+without being decoded (`moulds.py`). Whatever is unusual about a frame sends it to the desk, which judges it alone.
+All ways give the same beliefs.
 """
 
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from easyrider import frame_batch, subjects
-from easyrider.bus_port import Arrival
+from easyrider import frame_batch, log, subjects
+from easyrider.boundary import stopped
+from easyrider.bus_port import Arrival, Crowd
+from easyrider.delivery import failed, received, understood
 from easyrider.messages import NodeFrame
-from easyrider_policy.core.fleet import Fleet
+from easyrider_policy.core.fleet import Fleet, Floats
 from easyrider_policy.core.looks import Ints, Looks
 from easyrider_policy.handlers import FRESH_S, Desk
+from easyrider_policy.moulds import Fitting, Moulds, Usual, Word
+
+_LOG = log.get("policy")
+_HANDLED, _FAILED = received.labels("node_frame"), failed.labels("node_frame")
 
 GATHER_S = 0.005
 """How long frames wait for others."""
@@ -26,18 +34,12 @@ MOST = 4096
 """As many are not waited with."""
 
 
-class Usual(NamedTuple):
-    """What a node's frames say of themselves as long as nothing is unusual about them."""
+class Taken(NamedTuple):
+    """A frame that was decoded and is what its node usually says."""
 
-    node: int
-    name: str
-    boot_id: str
-    gpus_hash: bytes
-    boards: int
-    rows: Ints
-
-
-Taken = tuple[Usual, NodeFrame, Arrival]
+    usual: Usual
+    frame: NodeFrame
+    word: Word
 
 
 class Intake:
@@ -45,14 +47,17 @@ class Intake:
 
     def __init__(self, desk: Desk, taken: Callable[[float], None]) -> None:
         self._desk, self._picture, self._taken = desk, desk.picture, taken
-        self._waiting: list[tuple[NodeFrame, Arrival]] = []
+        self._waiting: list[Word] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._usual: dict[str, Usual] = {}
+        self._usual: dict[bytes, Usual] = {}
+        self._moulds = Moulds()
+        self._subjects: dict[bytes, str] = {}
         self._fleet: Fleet | None = None
+        self._forgotten = 0
 
-    def on_frame(self, frame: NodeFrame, arrival: Arrival) -> None:
-        """It waits for others, but not for long."""
-        self._waiting.append((frame, arrival))
+    def on_crowd(self, crowd: Crowd, now_ns: int) -> None:
+        """They wait for others, but not for long."""
+        self._waiting += [(subject, data, now_ns) for subject, data in crowd]
         if len(self._waiting) >= MOST:
             self._on_timer()
         elif self._timer is None:
@@ -65,34 +70,64 @@ class Intake:
         self.take(time.monotonic())
 
     def take(self, now_s: float) -> None:
-        """Everything that waits goes into the columns, in the order in which it came."""
-        if self._picture.fleet is not self._fleet:  # rows are another fleet's
-            self._usual, self._fleet = {}, self._picture.fleet
+        """Everything that waits goes into the columns; of each node in the order in which it came."""
+        self._follow()
         waiting, self._waiting = self._waiting, []
-        alike: defaultdict[int, list[Taken]] = defaultdict(list)  # by how many boards a node has
-        nodes: set[int] = set()
-        index = self._picture.fleet.node_index
-        for frame, arrival in waiting:
-            usual = self._as_usual(frame, arrival)
-            node = index.get(frame.node, -1) if usual is None else usual.node
-            if node in nodes:  # words of one node are taken in their order, of several in any
-                self._take_all(alike)
-                alike, nodes = defaultdict(list), set()
-            if usual is None:
-                self._desk.on_frame(frame, arrival)
-                self._usual.pop(arrival.subject, None)
-            else:
-                alike[usual.boards].append((usual, frame, arrival))
-                nodes.add(node)
-        self._take_all(alike)
+        for words in _rounds(waiting):
+            self._take_round(words)
+        _HANDLED.inc(len(waiting))
         self._taken(now_s)
 
-    def _as_usual(self, frame: NodeFrame, arrival: Arrival) -> Usual | None:
+    def _follow(self) -> None:
+        """What was learned of nodes holds for one fleet, and as long as their boots keep their slots."""
+        picture = self._picture
+        if picture.fleet is self._fleet and picture.ages.forgotten == self._forgotten:
+            return
+        self._fleet, self._forgotten = picture.fleet, picture.ages.forgotten
+        self._usual, self._moulds = {}, Moulds()
+        self._subjects = {subjects.frame(picture.region, name).encode(): name for name in picture.fleet.nodes}
+
+    def _take_round(self, words: list[Word]) -> None:
+        """Frames of different nodes."""
+        fitting, left = self._moulds.sift(words)
+        boots = self._picture.safety.ledger.roll.boot
+        for frames in fitting:
+            present = np.array([boots[usual.node] == usual.boot_id for usual in frames.usual])
+            if not present.all():
+                left += frames.some(~present).words
+                frames = frames.some(present)
+            if frames.words:
+                self._take_fitting(frames)
+        alike: defaultdict[int, list[Taken]] = defaultdict(list)  # by how many boards a node has
+        for word in left:
+            stopped(partial(self._take_left, word, alike), partial(_tell, word))
+        for frames_alike in alike.values():
+            self._take_alike(frames_alike)
+
+    def _take_left(self, word: Word, alike: Mapping[int, list[Taken]]) -> None:
+        """A frame that fits no mould: it is decoded, and goes to the desk unless it is a usual one after all."""
+        subject, data, arrived_ns = word
+        if subject not in self._subjects:
+            self._desk.heard_stranger(subject)
+            return
+        where = self._subjects.get(subject, "")
+        arrival = Arrival(subjects.frame(self._picture.region, where), arrived_ns)
+        frame = understood(_LOG, arrival.subject, data, (NodeFrame,))
+        if not isinstance(frame, NodeFrame):
+            return
+        usual = self._as_usual(frame, subject, where)
+        if usual is None:
+            self._usual.pop(subject, None)
+            self._desk.on_frame(frame, arrival)
+            return
+        alike[usual.boards].append(Taken(usual, frame, word))
+
+    def _as_usual(self, frame: NodeFrame, subject: bytes, where: str) -> Usual | None:
         """What is known of its node, where the frame says nothing else; None: the desk must judge it.
 
         A list of boards that is said again with the hash known is no news.
         """
-        usual = self._usual.get(arrival.subject) or self._learn(frame, arrival)
+        usual = self._usual.get(subject) or self._learn(frame, subject, where)
         if (
             usual is None
             or frame.boot_id != usual.boot_id
@@ -104,50 +139,104 @@ class Intake:
             return None
         return usual if frame_batch.is_whole(frame) else None
 
-    def _take_all(self, alike: Mapping[int, list[Taken]]) -> None:
-        for frames in alike.values():
-            self._take_alike(frames)
+    def _take_fitting(self, frames: Fitting) -> None:
+        """Read by where things stand in them."""
+        shape, block, usual, words = frames
+        arrived_ns = np.array([ns for _, _, ns in words])
+        looks = Looks(
+            nodes=np.array([one.node for one in usual]),
+            rows=np.array([one.rows for one in usual]),
+            mean_w=shape.mean_w(block),
+            limit_w=shape.limit_w(block),
+            read_ns=shape.read_ns(block),
+            minted_s=self._minted_s(usual, shape.mono_ns(block), arrived_ns),
+        )
+        self._believe(looks, arrived_ns)
+        if shape.slow:  # once a second of each node
+            self._picture.gathering.add_reasons(looks.rows.ravel(), shape.reasons(block).ravel())
 
     def _take_alike(self, alike: list[Taken]) -> None:
-        """Frames of different nodes, each with one look at as many boards."""
+        """Frames of different nodes, each with one look at as many boards, decoded; their nodes' moulds from now on."""
+        finite = frame_batch.finite([frame for _, frame, _ in alike])
+        for _, frame, (subject, _, at_ns) in (alike[at] for at in np.flatnonzero(~finite).tolist()):
+            self._desk.on_frame(frame, Arrival(subject.decode(), at_ns))
+        alike = [alike[at] for at in np.flatnonzero(finite).tolist()]
         if not alike:
             return
-        picture, frames = self._picture, [frame for _, frame, _ in alike]
-        finite = frame_batch.finite(frames)
-        if not finite.all():
-            for _, frame, arrival in (alike[at] for at in np.flatnonzero(~finite).tolist()):
-                self._desk.on_frame(frame, arrival)
-            self._take_alike([alike[at] for at in np.flatnonzero(finite).tolist()])
-            return
-        arrived_ns = np.array([arrival.mono_ns for _, _, arrival in alike])
+        usual, frames = [one.usual for one in alike], [one.frame for one in alike]
+        arrived_ns = np.array([one.word[2] for one in alike])
         looks = Looks(
-            nodes=np.array([usual.node for usual, _, _ in alike]),
-            rows=np.array([usual.rows for usual, _, _ in alike]),
+            nodes=np.array([one.node for one in usual]),
+            rows=np.array([one.rows for one in usual]),
             mean_w=frame_batch.mean_w(frames),
             limit_w=frame_batch.limit_w(frames),
             read_ns=frame_batch.read_ns(frames),
-            minted_s=np.array([self._desk.minted_s(frame, arrival) for _, frame, arrival in alike]),
+            minted_s=self._minted_s(usual, np.array([frame.mono_ns for frame in frames]), arrived_ns),
         )
+        self._believe(looks, arrived_ns)
+        for one, frame, (subject, data, _) in alike:
+            if frame.slow_ok:
+                self._picture.gathering.add_reasons(one.rows, frame_batch.reasons(frame))
+            self._moulds.learn(subject, data, frame, one)
+
+    def _minted_s(self, usual: list[Usual], mono_ns: Ints, arrived_ns: Ints) -> Floats:
+        """(F,) when frames were made, in the receiver's seconds; noted as their nodes' newest word."""
+        picture = self._picture
+        minted_s = picture.ages.all_minted_s(np.array([one.slot for one in usual]), mono_ns, arrived_ns)
+        known_s = picture.frames_s
+        for one, at_s in zip(usual, minted_s.tolist(), strict=True):
+            if not known_s.get(one.name, at_s) > at_s:
+                known_s[one.name] = at_s
+        self._desk.frames_s = max(self._desk.frames_s, float(minted_s.max()))
+        return minted_s
+
+    def _believe(self, looks: Looks, arrived_ns: Ints) -> None:
+        picture = self._picture
         picture.safety.ledger.looks_heard(looks)
         late = arrived_ns / 1e9 - looks.minted_s > FRESH_S
         self._desk.dropped_late(int(late.sum()))
         fresh = looks if not late.any() else looks.some(~late)
         picture.gathering.add_looks(fresh.rows.ravel(), fresh.mean_w.ravel(), fresh.limit_w.ravel())
-        for usual, frame, _ in alike:
-            if frame.slow_ok:  # once a second of each node
-                picture.gathering.add_reasons(usual.rows, frame_batch.reasons(frame))
 
-    def _learn(self, frame: NodeFrame, arrival: Arrival) -> Usual | None:
+    def _learn(self, frame: NodeFrame, subject: bytes, where: str) -> Usual | None:
         """What this node usually says, if a list that is known names all its boards in the fleet's order."""
         picture = self._picture
         node = picture.fleet.node_index.get(frame.node)
-        if node is None or arrival.subject != subjects.frame(picture.region, frame.node):
+        if node is None or where != frame.node:
             return None
         rows, mine = picture.rows_of(frame.node, frame.gpus_hash), picture.fleet.gpus_of(node)
         if rows is None or not len(rows) == frame.gpu_count == mine.stop - mine.start > 0:
             return None
         if not np.array_equal(rows, np.arange(mine.start, mine.stop)):
             return None
-        usual = Usual(node, frame.node, frame.boot_id, frame.gpus_hash, len(rows), rows)
-        self._usual[arrival.subject] = usual
+        if picture.safety.ledger.roll.boot[node] != frame.boot_id:
+            return None
+        slot = picture.ages.slot(frame.node, frame.boot_id)
+        usual = Usual(node, frame.node, frame.boot_id, frame.gpus_hash, len(rows), rows, slot)
+        self._usual[subject] = usual
         return usual
+
+
+def _rounds(waiting: list[Word]) -> Iterator[list[Word]]:
+    """Words in turns: none of them has two of one subject, and each subject's keep their order."""
+    if len({subject for subject, _, _ in waiting}) == len(waiting):
+        yield waiting
+        return
+    said: defaultdict[bytes, int] = defaultdict(int)
+    rounds: list[list[Word]] = []
+    for word in waiting:
+        turn = said[word[0]]
+        said[word[0]] += 1
+        if turn == len(rounds):
+            rounds.append([])
+        rounds[turn].append(word)
+    yield from rounds
+
+
+def _tell(word: Word, fault: Exception) -> None:
+    _FAILED.inc()
+    log.bounded(_LOG, f"frame {type(fault).__name__}", 1.0).error(
+        "a frame could not be taken; the next one is",
+        subject=word[0].decode(errors="replace"),
+        exc_info=fault,
+    )

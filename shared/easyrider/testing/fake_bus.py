@@ -11,8 +11,8 @@ from typing import Any
 from easyrider import cloudevents, event_kinds, log, subjects, wire
 from easyrider.asking import Asking
 from easyrider.backlog import Backlog, Taker
-from easyrider.bus_port import BusDown, BusRefused, EventNotKept, Handler, Listener, NoAnswer
-from easyrider.delivery import Delivery, RawDelivery, dropped
+from easyrider.bus_port import BusDown, BusRefused, CrowdListener, EventNotKept, Handler, Listener, NoAnswer
+from easyrider.delivery import CrowdDelivery, Delivery, RawDelivery, dropped
 from easyrider.messages import Message
 
 
@@ -76,6 +76,10 @@ class FakeBus(Asking):
     async def listen(self, pattern: str, listener: Listener) -> None:
         """See `BusPort`."""
         self._hear(pattern, RawDelivery(log.get("easyrider.testing"), listener))
+
+    async def listen_to_crowd(self, pattern: str, listener: CrowdListener) -> None:
+        """See `BusPort`."""
+        self._hear(pattern, CrowdDelivery(log.get("easyrider.testing"), listener))
 
     async def publish(self, subject: str, message: Message) -> None:
         """See `BusPort`."""

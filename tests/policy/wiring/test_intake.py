@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from wired_box import REGION, at
 from wired_site import Wired
 
-from easyrider import subjects
+from easyrider import subjects, wire
+from easyrider.bus_port import Arrival
 from easyrider.messages import NodeFrame
 from easyrider_policy.intake import Intake
 
@@ -49,6 +50,11 @@ def site() -> Wired:
     return wired
 
 
+def hear(intake: Intake, frame: NodeFrame, where: Arrival) -> None:
+    """As the bus hands it over, but for the timer."""
+    intake._waiting.append((where.subject.encode(), wire.encode(frame), where.mono_ns))
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(said(), max_size=6), max_size=6))
 def test_frames_taken_together_are_believed_as_frames_judged_one_by_one(batches: list[list[tuple]]) -> None:
@@ -66,7 +72,7 @@ def test_frames_taken_together_are_believed_as_frames_judged_one_by_one(batches:
                 if wired is alone:
                     wired.desk.on_frame(frame, where)
                 else:
-                    intake._waiting.append((frame, where))
+                    hear(intake, frame, where)
         intake.take(together.now_s)
         for column in BOARDS + NODES:
             ours, theirs = (getattr(w.picture.safety.ledger, column) for w in (together, alone))
@@ -93,7 +99,7 @@ def test_what_is_usual_goes_the_short_way_once_a_state_has_named_the_boards() ->
     for _ in range(5):
         for name, box in wired.boxes.items():
             frame: NodeFrame = box.frame(wired.now_s)
-            intake._waiting.append((frame, at(subjects.frame(REGION, name), wired.now_s)))
+            hear(intake, frame, at(subjects.frame(REGION, name), wired.now_s))
         wired.clock.at_s += 0.1
     intake.take(wired.now_s)
 
@@ -109,8 +115,8 @@ def test_strangers_between_do_not_part_frames_that_go_together() -> None:
     for _ in range(2):
         for name, box in wired.boxes.items():
             stranger = msgspec.structs.replace(box.frame(wired.now_s), node="stranger")
-            intake._waiting.append((stranger, at(subjects.frame(REGION, "stranger"), wired.now_s)))
-            intake._waiting.append((box.frame(wired.now_s), at(subjects.frame(REGION, name), wired.now_s)))
+            hear(intake, stranger, at(subjects.frame(REGION, "stranger"), wired.now_s))
+            hear(intake, box.frame(wired.now_s), at(subjects.frame(REGION, name), wired.now_s))
         ledger.looks_heard = lambda looks: (heard.append(len(looks.nodes)), looks_heard(looks))  # type: ignore[method-assign]
         heard.clear()
         intake.take(wired.now_s)
