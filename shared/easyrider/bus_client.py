@@ -31,7 +31,7 @@ class PromptClient(Client):
 
     def __init__(self, url: str, tls: TlsFiles | None) -> None:
         super().__init__()
-        self._ps = CrowdParser(self)
+        self._cutter = self._ps = CrowdParser(self)
         self._encrypted = tls is not None or urlsplit(url.split(",")[0]).scheme in _ENCRYPTED
         self._files = tls or TlsFiles()
 
@@ -56,7 +56,7 @@ class PromptClient(Client):
 
     def hear_crowd(self, number: int, ear: Ear) -> None:
         """Hand the words of this subscription to `ear` as they come, many at a time, past the library's queue."""
-        self._ps.hear(number, ear)
+        self._cutter.hear(number, ear)
 
     def say(self, subject: str, body: bytes) -> bool:
         """Give a message to an idle link, in one piece; False, and nothing is said, where it has to go `publish`'s way.
