@@ -7,6 +7,7 @@ the fault.
 """
 
 import math
+import re
 from collections.abc import Collection
 from typing import Any, NoReturn
 
@@ -34,6 +35,8 @@ _LIMITS: dict[type[Message], int] = {Plan: REGION_LIMIT, PowerForecast: REGION_L
 _ENCODER = msgspec.msgpack.Encoder()
 _KINDS: dict[str, type[Message]] = {str(kind.__struct_config__.tag): kind for kind in ALL}
 _LARGEST_FIXMAP = 15
+_MAYBE_UNFINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+"""How a number that is none begins as we write it. Other bytes may look so too; without these there is none."""
 
 
 def kind_of(message_type: type[Message]) -> str:
@@ -48,8 +51,9 @@ def size_limit(message_type: type[Message]) -> int:
 
 def encode(message: Message) -> bytes:
     """The bytes of a message. Raises `NotFinite` or `Oversize`: what we would refuse, we do not say."""
-    refuse_unfinite(message)
     data = _ENCODER.encode(message)
+    if _MAYBE_UNFINITE.search(data):
+        refuse_unfinite(message)
     if len(data) > (limit := size_limit(type(message))):
         raise Oversize(len(data), limit)
     return data
@@ -91,7 +95,8 @@ def _as_written(data: bytes, kind: type[Message]) -> Message | None:
         return None
     if _ENCODER.encode(message) != data:
         return None
-    refuse_unfinite(message, decoded=True)
+    if _MAYBE_UNFINITE.search(data):
+        refuse_unfinite(message, decoded=True)
     return message
 
 
