@@ -1,0 +1,1 @@
+"""What is forecast: synthetic loads by seed, and recordings of real boards."""

@@ -1,0 +1,1 @@
+"""What the product's forecaster is compared with, one file a library or idea."""

@@ -1,0 +1,1 @@
+"""Figures as rows, a table, pictures and verdicts."""
