@@ -7,8 +7,9 @@ import numpy as np
 
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, Rowed
 from easyrider_forecaster.core.bound import PeakBound
-from easyrider_forecaster.core.mix import ORIGINS
+from easyrider_forecaster.core.mix import ORIGINS, STEADY, Mix
 from easyrider_forecaster.core.outlook import Rows, View
+from easyrider_forecaster.core.peak_bias import ArcBias
 
 _BLOCKS = 64
 _SAME_LIMITS = 0.02
@@ -17,12 +18,18 @@ _BASE_OF = [max(column, HORIZONS_S.index(10)) for column in range(len(HORIZONS_S
 the quantile learned in the valleys would be added to the summits."""
 
 
+_FIRST_PEAK_LOSS = (0.5, 0.5, 1.0, 1.0, 0.0)
+_PATH = len(_FIRST_PEAK_LOSS) - 1
+_STEPS = np.asarray(HORIZONS_S, np.float64)
+
+
 class DomainSide(Rowed):
-    """Bias of the summed means and bound of the peak, for draw or for demand."""
+    """Bias of the summed means, rivals for the peak and its bound, for draw or for demand."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.bound = PeakBound(rows)
+        self.peaks, self.path_bias = Mix(rows, _FIRST_PEAK_LOSS), ArcBias(rows)
         self.bias_w = self.column("bias_w", (len(HORIZONS_S),), np.float64, 0.0)
         self._said_w = self.column("_said_w", (ORIGINS, len(HORIZONS_S)), np.float32, np.nan)
 
@@ -31,14 +38,38 @@ class DomainSide(Rowed):
         self._said_w[:, block % ORIGINS] = mean_w
         self.bound.keep(block, base_w, q99_w)
 
+    def peak(self, block: int, mean_w: Array, highest_w: Array) -> Array:
+        """Point forecast of the peak: windows, and the highest part of the path of the mean with what lies over it.
+
+        `highest_w` is the running maximum looking back, 60 columns.
+        """
+        path = np.diff(mean_w * _STEPS, axis=1, prepend=0.0) / np.diff(_STEPS, prepend=0.0)
+        rivals = np.empty((*mean_w.shape, len(_FIRST_PEAK_LOSS)))
+        rivals[:, :, 0] = highest_w[:, np.asarray(HORIZONS_S) - 1]
+        rivals[:, :, 1:4] = highest_w[:, None, [9, 29, 59]]
+        rivals[:, :, _PATH] = np.maximum.accumulate(path, axis=1) + self.path_bias.bias_w
+        said = self.peaks.weigh(rivals, np.full(self.rows, STEADY))
+        self.peaks.keep(block, rivals, said)
+        return said
+
     def score(
-        self, block: int, column: int, mean_w: Array, peak_w: Array, valid: Array, hidden: Array
+        self,
+        block: int,
+        column: int,
+        mean_w: Array,
+        peak_w: Array,
+        valid: Array,
+        hidden: Array,
+        rating_w: Array,
     ) -> None:
         """Outcome of one horizon, (domains,); hidden samples correct no bias and lower no bound."""
         said_w = self._said_w[:, (block - HORIZONS_S[column]) % ORIGINS, column]
         rows = valid & ~hidden & np.isfinite(said_w)
         gain = 0.01 / np.sqrt(HORIZONS_S[column])
         self.bias_w[rows, column] += gain * (mean_w - said_w)[rows]
+        path_w = self.peaks.made(block - HORIZONS_S[column], column, _PATH)
+        self.path_bias.score(column, peak_w, path_w, valid & ~hidden)
+        self.peaks.score(block, column, peak_w, valid & ~hidden, rating_w)
         self.bound.score(block, column, peak_w, valid, hidden)
 
 
@@ -50,6 +81,7 @@ class Domains(Rowed):
         self.ids = ids
         self.weights = np.zeros((len(ids), 0))  # GPUs of each group below each domain
         self.draw, self.demand = DomainSide(len(ids)), DomainSide(len(ids))
+        self._rating_w = np.zeros(len(ids))
         self._mean_w = self.column("_mean_w", (_BLOCKS,), np.float64, np.nan)
         self._top_w = self.column("_top_w", (_BLOCKS,), np.float64, np.nan)
         self._limit_w = self.column("_limit_w", (_BLOCKS,), np.float64, np.nan)
@@ -79,7 +111,7 @@ class Domains(Rowed):
 
         `heard` says which groups have data: an origin that leans on a nameplate is no evidence.
         """
-        rating_w = self.sum(rows.max_w)
+        rating_w = self._rating_w = self.sum(rows.max_w)
         self._sure[:, block % _BLOCKS] = self.sum((~heard).astype(np.float64)) == 0
         turn = np.arange(self.rows)
         views = []
@@ -109,9 +141,8 @@ class Domains(Rowed):
         start_w = np.where(young, np.nan_to_num(np.fmax(highest[:, -1:] - base_w, 0.0)), 0.0)
         q90_w = np.maximum.accumulate(np.minimum(base_w + start_w + margin90_w, ceiling_w), axis=1)
         q99_w = np.maximum.accumulate(np.minimum(base_w + start_w + margin99_w, ceiling_w), axis=1)
-        back = np.maximum(np.asarray(HORIZONS_S), 10) - 1
         q90_w, q99_w = np.maximum(q90_w, mean_w), np.maximum(q99_w, mean_w)
-        peak_w = np.clip(np.nan_to_num(highest[:, back], nan=np.inf), mean_w, q90_w)
+        peak_w = np.clip(np.nan_to_num(side.peak(block, mean_w, highest), nan=np.inf), mean_w, q90_w)
         side.keep(block, mean_w, base_w, q99_w)
         return View(mean_w, peak_w, q90_w, np.maximum(q99_w, q90_w))
 
@@ -125,8 +156,9 @@ class Domains(Rowed):
         valid = np.isfinite(mean_w) & self._sure[:, origin]
         hidden = np.asarray(self._hidden[:, at].any(axis=1))
         nothing = np.zeros(self.rows, np.bool_)
-        self.draw.score(block, column, mean_w, peak_w, valid & same, nothing)
-        self.demand.score(block, column, mean_w, peak_w, valid, hidden)
+        rating_w = self._rating_w
+        self.draw.score(block, column, mean_w, peak_w, valid & same, nothing, rating_w)
+        self.demand.score(block, column, mean_w, peak_w, valid, hidden, rating_w)
 
 
 assert _BLOCKS > ORIGINS

@@ -23,8 +23,8 @@ _FIRST_MEAN_LOSS = (0.0, 0.0, 1.0, 1.0, 2.0, 2.4, 1.0, 1.0, 1.0, 0.5, 0.5, 1.0, 
 _FIRST_PEAK_LOSS = (0.0, 0.0, 0.5, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0)
 _ROLLING = 3
 """Horizons up to 5 s have a rolling quantile; the scores of the others come too late for one."""
-_LONG_FLOOR = 0.01
-"""From 10 s on the bound stays 1 % of the rating above the highest of 60 s."""
+_LONG_FLOOR = np.where(np.asarray(HORIZONS_S) >= 30, 0.01, 0.003)
+"""Share of the rating by which a bound without a rolling quantile stays above the highest of 60 s."""
 _NEAR_SLOTS, _NEAR_S = 300, 30.0
 _TURNS = 5
 _ADOPTED_A_TICK = 64
@@ -179,7 +179,7 @@ class Outlook:
         far = slice(_ROLLING, None)
         q90_w[:, far] = self.far90.bounds(bases_w, context, rows.max_w)[:, far]
         far_w = self.far99.bounds(bases_w, context, rows.max_w)
-        floor_w = base_w + _LONG_FLOOR * rows.max_w[:, None]
+        floor_w = base_w + rows.max_w[:, None] * _LONG_FLOOR
         q99_w[:, far] = np.fmax(far_w, floor_w)[:, far]
         q99_w = np.minimum(q99_w, rows.max_w[:, None])
         self.bound.keep(block, base_w, q99_w)
