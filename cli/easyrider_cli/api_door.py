@@ -56,6 +56,11 @@ class ApiDoor:
         found = self._ask("GET", f"/v1/explain/{kind}s/{quote(name, safe='')}")
         return found if isinstance(found, dict) else {}
 
+    def trust(self) -> dict[str, Any]:
+        """See `Door`."""
+        found = self._ask("GET", "/v1/trust")
+        return found if isinstance(found, dict) else {}
+
     def hold(self, hold: HoldRule) -> Done:
         """See `Door`. Who holds and since when is the API's word: it knows whose token this is."""
         body = {"id": hold.id, "domains": list(hold.domains), "reason": hold.reason}

@@ -63,6 +63,10 @@ class Door(Protocol):
         """Why a GPU, job or domain is limited: `easyrider_policy.explain_answers`."""
         ...
 
+    def trust(self) -> dict[str, Any]:
+        """How far each scope has come: `easyrider_policy.trust_answers`."""
+        ...
+
     def hold(self, hold: HoldRule) -> Done:
         """Put a hold into the rules."""
         ...

@@ -68,6 +68,10 @@ class LocalDoor:
         """See `Door`."""
         return self._read(_EXPLAIN[kind], name)
 
+    def trust(self) -> dict[str, Any]:
+        """See `Door`."""
+        return self._read("trust")
+
     def hold(self, hold: HoldRule) -> Done:
         """See `Door`."""
         return self._edited(lambda rules: edits.with_hold(rules, hold), f"hold {hold.id}")

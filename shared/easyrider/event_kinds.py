@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from easyrider.errors import EasyRiderError
-from easyrider.event_data import Data, Mode, PolicyRefused
+from easyrider.event_data import Data, GateMet, ModeChange, PolicyRefused, TrustLost
 from easyrider.messages.base import Count, Name, Ratio, Watts
 
 Owner = Literal["actuator", "telemetry", "infra-bridge", "policy", "api"]
@@ -141,15 +141,6 @@ class Reactive(Data, frozen=True):
     why: str
 
 
-class ModeChange(Data, frozen=True):
-    """Newer rules put boards into another mode."""
-
-    version: Count
-    was: Mode = msgspec.field(name="from")
-    now: Mode = msgspec.field(name="to")
-    gpus: Count
-
-
 class Demotion(Data, frozen=True):
     """Boards of a node are taken back to `observe`: they keep their limits until the room for more is booked."""
 
@@ -265,6 +256,8 @@ _ALL: tuple[tuple[str, Owner, str, type[Data]], ...] = (
     ("hold", "policy", "when raises are stopped, and when they are let go", Hold),
     ("target", "policy", "when a load target begins, is not met, is met again, or ends", Target),
     ("demand_interval", "policy", "when a billed interval closes: what a cap saved and cost", DemandInterval),
+    ("gate_met", "policy", "when what was seen of a scope would let its mode rise", GateMet),
+    ("trust_lost", "policy", "when a scope is taken back for what it cost, or for want of forecasts", TrustLost),
     ("policy_refused", "policy", "when the product's plan takes a plug-in policy's place", PolicyRefused),
     ("audit", "api", "once for each change that is made over the admin API, or refused", Audit),
 )  # fmt: skip

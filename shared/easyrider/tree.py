@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from easyrider.gates import Gates
 from easyrider.records import LATER
 from easyrider.tariffs import DemandWindow, Tariff
 
@@ -93,6 +94,7 @@ class Domain:
     meters: tuple[str, ...] = ()
     supply_modules: int | None = None  # of a UPS or shelf: limits shrink with the modules that work
     contingencies: tuple[Contingency, ...] = ()
+    ramp_w_per_s: float | None = field(default=None, metadata=LATER)  # the fastest that limits open below it
 
     @property
     def amps_w(self) -> float:
@@ -179,6 +181,7 @@ class ModeRule:
     mode: Mode
     reason: str = ""
     since: str = ""
+    override: str = field(default="", metadata=LATER)  # why this promotion passes its gate over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +274,7 @@ class Rules:
     targets: tuple[LoadTarget, ...] = ()
     tariffs: tuple[Tariff, ...] = field(default=(), metadata=LATER)
     demands: tuple[DemandWindow, ...] = field(default=(), metadata=LATER)
+    gates: Gates = field(default=Gates(), metadata=LATER)
     priorities: dict[str, PriorityClass] = field(default_factory=dict)
     pacing: Pacing = Pacing()
     leases: Leases = Leases()

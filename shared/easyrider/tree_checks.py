@@ -5,7 +5,9 @@ Whether its fallbacks fit and its breakers wait long enough is for the policy, w
 
 from itertools import pairwise
 
+from easyrider.gates import check_gates
 from easyrider.id_checks import check_ids, check_once, check_token
+from easyrider.magnitudes import check_magnitudes
 from easyrider.order_checks import check_holds, check_targets
 from easyrider.records import Faults
 from easyrider.region_checks import check_regions
@@ -61,6 +63,8 @@ def check(rules: Rules, faults: Faults, domain_ids: set[str], class_names: set[s
     check_holds(rules.holds, domain_ids, faults)
     check_targets(rules.targets, domain_ids, faults)
     check_tariffs(rules, domain_ids, faults)
+    check_gates(rules.gates, faults)
+    check_magnitudes(rules, faults)
 
 
 def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
@@ -89,6 +93,7 @@ def _check_domain(domain: Domain, domain_ids: set[str], faults: Faults) -> None:
             "pf": domain.pf,
             "phases": domain.phases,
             "supply_modules": domain.supply_modules,
+            "ramp_w_per_s": domain.ramp_w_per_s,
         },
         faults,
     )
@@ -216,7 +221,7 @@ def _check_rules(rules: Rules, faults: Faults) -> None:
         place = f"priorities.{name}"
         _positive(place, {"weight": priority.weight}, faults)
         if not 0 <= priority.max_slowdown < 1:
-            faults.add(f"{place}.max_slowdown", f"is {priority.max_slowdown:g}, outside 0..1")
+            faults.add(f"{place}.max_slowdown", f"is {priority.max_slowdown:g}, not from 0 to under 1")
         if priority.flex_tier not in (0, 10, 25, 50):
             faults.add(f"{place}.flex_tier", f"is {priority.flex_tier}, not one of 0, 10, 25, 50")
         if not 0 <= priority.least_speed <= 1:

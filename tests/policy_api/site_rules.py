@@ -127,6 +127,43 @@ _GROUP = {
     "says": "",
 }
 ADVICE: dict[str, dict[str, Any]] = {
+    "trust": {
+        "region": "local",
+        "version": 1,
+        "gates": {"shadow_days": 7.0},
+        "scopes": [
+            {
+                "scope": "rack=pdu",
+                "selector": {"rack": ["pdu"]},
+                "declared": "shadow",
+                "mode": "shadow",
+                "gpus": 16,
+                "taken_back": None,
+                "next": "pilot",
+                "met": False,
+                "checks": [
+                    {"name": "shadow_days", "seen": 3.0, "wanted": 7.0, "met": False},
+                    {"name": "false_cap_ratio", "seen": None, "wanted": 0.05, "met": True},
+                ],
+                "stages": {
+                    "shadow": {
+                        "days": 3.0,
+                        "trusted_ratio": None,
+                        "job_hours": 140.0,
+                        "capped_job_hours": 0.0,
+                        "false_cap_ratio": None,
+                        "peaks": 2,
+                        "missed_peaks": 0,
+                        "lead_s": 12.0,
+                        "foretold_slowdown": 0.02,
+                        "compared_job_hours": 0.0,
+                        "happened_slowdown": None,
+                        "slowdown_error": None,
+                    }
+                },
+            }
+        ],
+    },
     "advice_offsets": {
         "domains": [
             {

@@ -23,6 +23,7 @@ from easyrider.store import Store
 from easyrider_policy.adapters.demotions_file import DemotionsFile
 from easyrider_policy.adapters.peaks_file import PeaksFile
 from easyrider_policy.adapters.rules_folder import RulesFolder
+from easyrider_policy.adapters.stages_file import StagesFile
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.asks import AskDesk
 from easyrider_policy.checking import check
@@ -46,6 +47,7 @@ from easyrider_policy.picture import Picture
 from easyrider_policy.regional import wire_regions
 from easyrider_policy.rulebook import Rulebook, check_scope, first_rules, stored_rules
 from easyrider_policy.scribe import Scribe
+from easyrider_policy.stage_keeping import StageKeeper
 from easyrider_policy.words import Words
 
 STALE_S = 3.0
@@ -83,6 +85,7 @@ async def start(config: Config, life: Life) -> None:
         picture = Picture(rules, region, clocks.now_s())
         demoted = DemotionsFile(config.state_dir)
         picture.demotions = Demotions(demoted.read(), rules.version)
+        stages = StageKeeper(picture, StagesFile(config.state_dir))
         peaks = PeakKeeper(picture, PeaksFile(config.state_dir))
         scribe = Scribe(journal, clocks.boot_ns)
         untold: list[Tiding] = []
@@ -137,6 +140,7 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("rules", rulebook.run())
         life.spawn("demands", child.run())
         life.spawn("peaks", peaks.run())
+        life.spawn("stages", stages.run())
         life.spawn("dark regions", dark.run())
         life.spawn("demotions", demoting.run())
         await life.until_stopped()

@@ -15,6 +15,7 @@ from easyrider_policy.core.freeing import why_not
 from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.explain_answers import ExplainAnswers
 from easyrider_policy.rulebook import Rulebook
+from easyrider_policy.trust_answers import trust
 
 _LOG = log.get("policy")
 _ASKED = metrics.counter("policy_asked_total", "questions answered, by kind and outcome", ["what", "ok"])
@@ -53,6 +54,7 @@ class AskDesk:
             "explain_domain": self._explain,
             "advice_offsets": self._offsets,
             "advice_fragmentation": self._fragmentation,
+            "trust": self._trust,
         }
 
     async def answer(self, ask: Ask) -> Answer | None:
@@ -101,6 +103,9 @@ class AskDesk:
 
     async def _fragmentation(self, ask: Ask) -> bytes | str:
         return await self._advice.fragmentation(ask.name)
+
+    async def _trust(self, _ask: Ask) -> bytes | str:
+        return trust(self._coordinator.picture)
 
     async def _rules(self, _ask: Ask) -> bytes | str:
         judged = await self._rulebook.asked()

@@ -23,6 +23,7 @@ from easyrider_policy.lender import Lender
 from easyrider_policy.look import Excursion as Excursion
 from easyrider_policy.look import Look as Look
 from easyrider_policy.picture import Picture
+from easyrider_policy.staging import Staging
 
 SAMPLE_S = 0.1
 BOARDS_WAIT_S, JOBS_WAIT_S = 1 / 2000, 1 / 20000
@@ -46,6 +47,7 @@ class Coordinator:
         self.draws: Draws | None = None  # of the last decision
         self.sums: Sums | None = None  # of the last look
         self.lender = Lender(picture)
+        self.staging = Staging(picture, self.untold.append)
         self.prepares: list[Callable[[float], None]] = []  # asked first at every look
         self.lower_only = False  # the journal cannot be written: nothing may rise
         self._causes: list[str] = []
@@ -198,6 +200,7 @@ class Coordinator:
         self.draws = None if solution is None else draws(solution, situation)
         mean_w = picture.walls.target_means_w() + picture.walls.standing_w(situation.unmanaged_target_w)
         picture.targets.observed(mean_w, self.decision.missing_w, now_s)
+        self.staging.planned(now_s, self.decision, situation)
         return cause
 
     def _situation(self, now_s: float, estimates: Estimates) -> Situation:

@@ -31,6 +31,7 @@ from easyrider_policy.core.metering import ours_w
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.records import start
 from easyrider_policy.core.regions import Regions
+from easyrider_policy.core.stages import Book
 from easyrider_policy.core.targets import LoadTargets
 from easyrider_policy.core.trust import Trust
 from easyrider_policy.core.unmanaged import Meters
@@ -72,6 +73,8 @@ class Picture:
         self.billing = Billing(self.fleet, rules.tariffs, rules.demands)
         self.gathering = Gathering(self.fleet)
         self.modes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # (G,) place in `MODES` of each board
+        self.governs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # (G,) the rule that says so, -1: none
+        self.stages = Book()
         self.managed: Bools = np.zeros(0, dtype=np.bool_)  # (G,) boards in `pilot` or `enforce`
         self.observation = Observation(layout(self.fleet, []))
         self.memory = start(self.fleet, now_s)
@@ -227,7 +230,10 @@ class Picture:
             what = "demotion"
         self.demotions.lifted(self._settled)
         labels = self.jobs.labels(self.fleet)
-        chosen = modes.modes(self.rules.modes, self.fleet, labels)
+        effective = self.stages.effective(self.rules.modes)
+        self.stages.follow(self.stages.modes(self.rules.modes))
+        self.governs = modes.board_rules(effective, self.fleet, labels)
+        chosen = modes.modes_of(effective, self.governs)
         chosen = self.demotions.lowered(chosen, self.fleet, labels)
         self.modes, self.managed = chosen, modes.managed(chosen)
         running = self.jobs.jobs(self.fleet, self.rules.priorities, chosen)

@@ -5,16 +5,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from easyrider import log
 from easyrider.errors import BadConfig, BadTree
 from easyrider.scopes import find
 from easyrider.store_port import OlderRules, StorePort, StoreRefused, StoreSilent
-from easyrider.tree import MODES, Rules
+from easyrider.tree import Rules
 from easyrider.tree_reader import digest, dump
+from easyrider_policy import promoting
 from easyrider_policy.adapters.rules_folder import RulesFolder
-from easyrider_policy.core import modes
 from easyrider_policy.judging import checked, judged
 from easyrider_policy.picture import Picture
 
@@ -203,16 +201,14 @@ class Rulebook:
             try:
                 rules = await asyncio.to_thread(judged, document, version, self._tree, picture.region, boards)
             except BadTree as fault:
-                self._refused, self._faults = (version, document), fault.faults
-                self._note({"what": "rules_refused", "version": version, "faults": fault.faults})
-                _LOG.error(
-                    "rules of the store are refused, those in force stay",
-                    version=version,
-                    faults=fault.faults,
-                )
+                self._refuse(version, document, fault.faults)
                 return
             if boards != [*picture.boards.values()]:
                 continue
+            # A contender follows what was adopted: what it has seen itself may be less than the leader has.
+            if picture.safety.lead.phase != "contending" and (faults := promoting.faults(picture, rules)):
+                self._refuse(version, document, faults)
+                return
             if not await _kept(self._folder, rules):
                 self._faults = ["the coordinator's disk does not take them; those in force stay"]
                 return
@@ -220,14 +216,19 @@ class Rulebook:
                 await self._put_in_force(rules)
                 return
 
+    def _refuse(self, version: int, document: bytes, faults: list[str]) -> None:
+        self._refused, self._faults = (version, document), faults
+        self._note({"what": "rules_refused", "version": version, "faults": faults})
+        _LOG.error("rules of the store are refused, those in force stay", version=version, faults=faults)
+
     async def _put_in_force(self, rules: Rules) -> None:
         picture = self._picture
-        moves, before = _mode_moves(picture, rules), picture.rules.version
+        changes, before = promoting.changes(picture, rules), picture.rules.version
+        promoting.lift(picture, rules)
         picture.accept(rules)
         self._note({"what": "rules_adopted", "version": rules.version, "before": before})
         _LOG.warning("newer rules are in force", version=rules.version, before=before)
-        for (was, now), gpus in moves.items():
-            told = {"version": rules.version, "from": was, "to": now, "gpus": gpus}
+        for told in changes:
             await self._say("mode_change", told)
 
 
@@ -272,16 +273,3 @@ async def _kept(folder: RulesFolder, rules: Rules) -> bool:
         log.bounded(_LOG, "keep", 30.0).error("newer rules cannot be kept and wait", fault=str(fault))
         return False
     return True
-
-
-def _mode_moves(picture: Picture, rules: Rules) -> dict[tuple[str, str], int]:
-    """How many boards go from which mode to which."""
-    labels = picture.jobs.labels(picture.fleet)
-    before = modes.modes(picture.rules.modes, picture.fleet, labels)
-    after = modes.modes(rules.modes, picture.fleet, labels)
-    moved = np.flatnonzero(before != after)
-    found: dict[tuple[str, str], int] = {}
-    for row in moved.tolist():
-        key = (str(MODES[int(before[row])]), str(MODES[int(after[row])]))
-        found[key] = found.get(key, 0) + 1
-    return found

@@ -27,6 +27,7 @@ from easyrider_policy_api.routes import (
     tokens,
     tree,
     tree_schema,
+    trust,
 )
 from easyrider_policy_api.routes.told import READS, ProblemTold, problems
 
@@ -53,7 +54,7 @@ def build(house: House | None) -> FastAPI:
     )
     app.state.house = house
     v1 = APIRouter(prefix="/v1")
-    for part in (tree, modes, targets, holds, live, jobs, explain, advice, audit, tokens, health):
+    for part in (tree, modes, trust, targets, holds, live, jobs, explain, advice, audit, tokens, health):
         v1.include_router(part.router)
 
     @v1.get(

@@ -63,6 +63,10 @@ class CoordinatorLink:
         """Start offsets, or how large a job could start. Raises `Problem`: 404 where `asked` is refused, 503."""
         return await self._look(what, asked)
 
+    async def trust(self) -> Snapshot:
+        """How far each scope has come. Raises `Problem` 503."""
+        return await self._look("trust")
+
     def age_s(self, snapshot: Snapshot) -> float:
         """Since it was answered."""
         return max(0.0, self._mono_s() - snapshot.heard_s)

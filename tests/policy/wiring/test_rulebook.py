@@ -205,7 +205,7 @@ async def test_leaving_enforce_moves_no_limit_until_the_baseline_fits_and_coming
     await wired.seconds(5)
     observed = {name: [*box.limit_w] for name, box in wired.boxes.items()}
     exits = len(wired.said(ExitGrant))
-    await wired.store.save_rules(TREE, 3, dump(with_modes(rules(), "enforce", 3)))
+    await wired.store.save_rules(TREE, 3, dump(with_modes(rules(), "enforce", 3, override="it was there")))
     await rulebook.once()
     await wired.seconds(0.5)
     back = {name: [*box.limit_w] for name, box in wired.boxes.items()}
@@ -213,10 +213,12 @@ async def test_leaving_enforce_moves_no_limit_until_the_baseline_fits_and_coming
     assert exits == 0, "baselines of 700 W a board do not fit"
     assert observed == held
     assert back == held
-    assert wired.bus.events("mode_change") == [
-        {"version": 2, "from": "enforce", "to": "observe", "gpus": 4},
-        {"version": 3, "from": "observe", "to": "enforce", "gpus": 4},
-    ]
+    down, up = wired.bus.events("mode_change")
+    assert (down["version"], down["from"], down["to"], down["gpus"]) == (2, "enforce", "observe", 4)
+    assert (down["gate"], down["override"]) == ("", "")
+    assert (up["version"], up["from"], up["to"], up["gpus"]) == (3, "observe", "enforce", 4)
+    assert (up["scope"], up["gate"], up["override"]) == ("node=*", "overridden", "it was there")
+    assert "observe days 0.00 of 14" in up["evidence"]
 
 
 async def test_from_observe_to_enforce_limits_come_without_a_new_lead(tmp_path: Path) -> None:
@@ -224,7 +226,7 @@ async def test_from_observe_to_enforce_limits_come_without_a_new_lead(tmp_path: 
     await wired.seconds(10)
     assert not wired.said(SetLimits)
 
-    await wired.store.save_rules(TREE, 2, dump(rules(2)))
+    await wired.store.save_rules(TREE, 2, dump(with_modes(rules(), "enforce", 2, override="a new hall")))
     await book(wired, tmp_path).once()
     await wired.seconds(3)
 

@@ -174,6 +174,7 @@ class Wired:
             self.desk.on_job(event, at(subjects.job(REGION, name), self.now_s))
 
 
-def with_modes(known: Rules, mode: str, version: int) -> Rules:
-    """The same tree in another mode."""
-    return replace(known, version=version, modes=(ModeRule(selector={"node": ("*",)}, mode=mode),))
+def with_modes(known: Rules, mode: str, version: int, override: str = "") -> Rules:
+    """The same tree in another mode; `override`: why its gate is passed over."""
+    rule = ModeRule(selector={"node": ("*",)}, mode=mode, override=override)
+    return replace(known, version=version, modes=(rule,))

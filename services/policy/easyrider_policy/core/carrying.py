@@ -17,6 +17,7 @@ _PARTS: Final = {
     "peaks": ("known", "peak_w", "high_w", "free_top_w", "hiding_w", "counts", "hid", "level_w", "held"),
     "busy": ("ring", "off", "share", "classes"),
     "learned": ("shape", "trusted", "heard", "since_move", "sums", "told"),
+    "paces": ("free_s", "free_heard", "slow", "slow_heard"),
     "stalls": ("stalled", "low_s", "missing_s", "woke_s"),
     "duty": ("seconds", "ratios", "age_s", "duty"),
     "rhythms": ("ring", "period_s", "confidence", "heard_s"),

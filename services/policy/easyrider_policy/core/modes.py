@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 ACTIVE = MODES.index("pilot")
 """Modes from here on write limits."""
 
+NOBODY = -1
+"""The rule of a board that no rule matches."""
 NODE_KEYS = ("node", "class", "rack")
 """What a selector may say of the node; the other keys are of the job that runs there."""
 
@@ -30,26 +32,44 @@ class Labels:
 
 
 def mode_of(rules: Sequence[ModeRule], labels: Mapping[str, Sequence[str]]) -> Mode:
-    """Mode of a board with these labels; `observe` where no rule matches.
+    """Mode of a board with these labels; `observe` where no rule matches."""
+    row = rule_of(rules, labels)
+    return MODES[0] if row < 0 else rules[row].mode
+
+
+def rule_of(rules: Sequence[ModeRule], labels: Mapping[str, Sequence[str]]) -> int:
+    """Which rule governs a board with these labels; -1 where none matches.
 
     `labels` holds the names that a key stands for: all domains above for `rack`, none for a board's missing job.
     Keys of a selector must all match, values are alternatives. The most specific selector wins: the one that
     names the more specific key, and by exact name before glob; `*` names nothing. A tie goes to the less active.
     """
     best: tuple[tuple[int, ...], int] | None = None
-    for rule in rules:
+    governs = NOBODY
+    for row, rule in enumerate(rules):
         rank = _rank(rule, labels)
         if rank is None:
             continue
         found = (rank, -MODES.index(rule.mode))
         if best is None or found > best:
-            best = found
-    return MODES[0] if best is None else MODES[-best[1]]
+            best, governs = found, row
+    return governs
 
 
 def modes(rules: Sequence[ModeRule], fleet: Fleet, jobs: Sequence[Labels] = ()) -> Ints:
     """(G,) index into `MODES` of each board; boards of a job have the least active mode among them."""
-    of_node = node_modes(rules, fleet)
+    return modes_of(rules, board_rules(rules, fleet, jobs))
+
+
+def modes_of(rules: Sequence[ModeRule], governs: Ints) -> Ints:
+    """Index into `MODES` of what these rules say, -1: none does."""
+    of_rule: Ints = np.array([*(MODES.index(rule.mode) for rule in rules), 0], dtype=np.int64)
+    return of_rule[governs]  # the last stands for -1
+
+
+def board_rules(rules: Sequence[ModeRule], fleet: Fleet, jobs: Sequence[Labels] = ()) -> Ints:
+    """(G,) which rule governs each board, -1: none; of a job's boards that of the least active mode."""
+    of_node = node_rules(rules, fleet)
     chosen: Ints = of_node[fleet.gpu_node]
     by_node = all(set(rule.selector) <= set(NODE_KEYS) for rule in rules)
     for job in jobs:
@@ -57,19 +77,28 @@ def modes(rules: Sequence[ModeRule], fleet: Fleet, jobs: Sequence[Labels] = ()) 
             continue
         rows = np.array(job.gpus, dtype=np.int64)
         if by_node:  # what runs there changes nothing
-            chosen[rows] = of_node[fleet.gpu_node[rows]].min()
+            here = of_node[fleet.gpu_node[rows]]
+            chosen[rows] = here[int(modes_of(rules, here).argmin())]
             continue
         names = {"job": [job.job], "tenant": [job.tenant], "queue": [job.queue]}
-        least = min(
-            MODES.index(mode_of(rules, {**_node_labels(fleet, int(node)), **names}))
-            for node in np.unique(fleet.gpu_node[rows])
+        here = np.array(
+            [
+                rule_of(rules, {**_node_labels(fleet, int(node)), **names})
+                for node in np.unique(fleet.gpu_node[rows])
+            ],
+            dtype=np.int64,
         )
-        chosen[rows] = least
+        chosen[rows] = here[int(modes_of(rules, here).argmin())]
     return chosen
 
 
 def node_modes(rules: Sequence[ModeRule], fleet: Fleet) -> Ints:
-    """(N,) index into `MODES` of boards without a job. Nodes that no rule tells apart are judged once."""
+    """(N,) index into `MODES` of boards without a job."""
+    return modes_of(rules, node_rules(rules, fleet))
+
+
+def node_rules(rules: Sequence[ModeRule], fleet: Fleet) -> Ints:
+    """(N,) which rule governs boards without a job, -1: none. Nodes that no rule tells apart are judged once."""
     by_name = [rule.selector["node"] for rule in rules if "node" in rule.selector]
     by_rack = any("rack" in rule.selector for rule in rules)
     judged: dict[tuple[object, ...], int] = {}
@@ -78,7 +107,7 @@ def node_modes(rules: Sequence[ModeRule], fleet: Fleet) -> Ints:
         place = int(fleet.node_domain[node]) if by_rack else -1
         alike = (fleet.node_class[node], place, *(_match(globs, name) for globs in by_name))
         if alike not in judged:
-            judged[alike] = MODES.index(mode_of(rules, _node_labels(fleet, node)))
+            judged[alike] = rule_of(rules, _node_labels(fleet, node))
         chosen.append(judged[alike])
     return np.array(chosen, dtype=np.int64)
 

@@ -17,6 +17,7 @@ from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.learned_curves import SETTLED_S, LearnedCurves
 from easyrider_policy.core.limiters import Limiters
 from easyrider_policy.core.overshoot import Overshoot
+from easyrider_policy.core.paces import Paces
 from easyrider_policy.core.peaks import Peaks
 from easyrider_policy.core.rhythms import Rhythms
 from easyrider_policy.core.stalls import Belief, Stalls
@@ -47,6 +48,7 @@ class Observation:
         self.peaks = Peaks(layout.max_w.copy(), layout.known_peak_w)
         self.busy = Busy(jobs)
         self.learned = LearnedCurves(layout.max_w)
+        self.paces = Paces(jobs)
         self.stalls = Stalls(layout.started_s > LONG_AGO_S)
         self.duty = Duty(jobs)
         self.rhythms = Rhythms(jobs)
@@ -147,6 +149,7 @@ class Observation:
         tells = (still_s >= SETTLED_S) & self.peaks.known & ~self.stalls.stalled
         jobs, period_s = jobs[tells[jobs]], period_s[tells[jobs]]
         ratio = np.minimum(1.0, cap_w[jobs] / self.peaks.peak_w[jobs])
+        self.paces.hear(jobs, period_s, ratio)
         self.learned.hear(jobs, period_s, ratio, self.busy.classes[jobs])
 
     def expect(self, job: int, peak_w: float, until_s: float) -> None:

@@ -54,6 +54,12 @@ class ModeAsked(Asked):
     selector: SelectorAsked
     mode: Mode = Field(examples=["enforce"])
     reason: str = Field(default="", max_length=500, examples=["two weeks of shadow without a false cap"])
+    override: str = Field(
+        default="",
+        max_length=500,
+        description="why a rise is to pass over its gate (`/v1/trust`); told in the event of the change",
+        examples=[""],
+    )
 
 
 class ModeTold(Told):
@@ -63,6 +69,7 @@ class ModeTold(Told):
     mode: Mode
     reason: str
     since: str
+    override: str = Field(default="", description="why its gate was passed over; empty: it was not")
 
 
 class ModesTold(Told):
@@ -86,10 +93,10 @@ async def read_modes(request: Request, _caller: Viewer) -> Response:
     openapi_extra=takes(ModeAsked, match="wanted"),
 )
 async def put_mode(request: Request, _caller: Operator) -> Response:
-    """Set the mode of one selector; the others stay."""
+    """Set the mode of one selector; the others stay. What may not rise yet is refused (409) with the numbers."""
     asked = await house_of(request).record(request, ModeAsked)
     selector = checked(asked.selector, "selector")
-    rule = ModeRule(selector=selector, mode=asked.mode, reason=asked.reason, since=now_text())
+    rule = ModeRule(selector=selector, mode=asked.mode, reason=asked.reason, since=now_text(), override=asked.override)
     edit = of_known(lambda rules: edits.with_mode(rules, rule), selector, "selector")
     return await edited(request, edit, wanted=True)
 
