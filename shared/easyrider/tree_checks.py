@@ -236,6 +236,11 @@ def _check_rules(rules: Rules, faults: Faults) -> None:
     fields = ("cooldown_s", "dead_band_share", "start_exempt_s", "wake_exempt_s")
     _numbers("pacing", {name: getattr(pacing, name) for name in fields}, faults)
     _positive("leases", {name: getattr(leases, name) for name in leases.__slots__}, faults)
+    if leases.leader_lease_s < 2 * leases.grant_every_s:
+        faults.add(
+            "leases.leader_lease_s",
+            f"is {leases.leader_lease_s:g}, below 2 x grant_every_s: it is renewed as often, and would run out between",
+        )
     if leases.second_stage_s <= leases.dead_man_s:
         faults.add("leases.second_stage_s", "must be longer than dead_man_s")
     region_lease_s = leases.region_lease_s or REGION_LEASE_S

@@ -151,3 +151,16 @@ def _as_written(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
 
 
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _as_written)
+
+
+def _whole(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
+    return _as_written(loader, node) if ":" in node.value else loader.construct_yaml_int(node)
+
+
+def _decimal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
+    return _as_written(loader, node) if ":" in node.value else loader.construct_yaml_float(node)
+
+
+# To YAML 1.1 3:20 is a number to the base of sixty; whoever types it meant something else than 200.
+_Loader.add_constructor("tag:yaml.org,2002:int", _whole)
+_Loader.add_constructor("tag:yaml.org,2002:float", _decimal)
