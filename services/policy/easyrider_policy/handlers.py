@@ -19,6 +19,7 @@ from easyrider.messages import (
     NodeState,
     PowerForecast,
 )
+from easyrider_policy import boots_heard
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.facility import LimitMove
 from easyrider_policy.core.fleet import Ints
@@ -75,12 +76,12 @@ class Desk:
         enforced_w[rows[mine] - boards.start] = columns.limit_w[-1].filled(np.nan)[mine]
         read_ns = frame.mono_ns - round(float(columns.before_s[-1]) * 1e9)
         # However late, it shows what was in force after the newest ack: that can only raise a count.
+        before = picture.safety.ledger.roll.boot_is(node, frame.boot_id)
         picture.safety.frame_heard(node, frame.boot_id, enforced_w, read_ns, minted_s)
+        present = boots_heard.told(picture, node, frame, before)
         if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
             self.dropped_late(1)
-        elif picture.safety.ledger.roll.boot_is(node, frame.boot_id) is not True:
-            _DROPPED.labels("earlier_boot").inc()
-        else:
+        elif present:
             picture.take_frame(rows, columns)
 
     def _on_bare_frame(self, node: int, frame: NodeFrame, arrival: Arrival) -> None:
@@ -141,9 +142,10 @@ class Desk:
             self.coordinator.urge("leaving")
             self.note({"what": "leaving", "node": message.node, "reason": message.reason})
             return
-        picture.safety.state_heard(message, minted_s)
         node = picture.fleet.node_index[message.node]
-        if picture.safety.ledger.roll.boot_is(node, message.boot_id) is True:
+        before = picture.safety.ledger.roll.boot_is(node, message.boot_id)
+        picture.safety.state_heard(message, minted_s)
+        if boots_heard.told(picture, node, message, before):
             picture.know_boards(message, minted_s)
 
     def on_ack(self, ack: LimitAck, arrival: Arrival) -> None:

@@ -63,9 +63,7 @@ class Ledger:
         self.dark: Bools = np.zeros(nodes, dtype=np.bool_)  # by the operator's word, until heard again
         self.lead_epoch = -1
         self.taken_s = -np.inf
-        self.ack_boards: dict[
-            int, AckedBoards
-        ] = {}  # what each node said last: mostly it says the same again
+        self.ack_boards: dict[int, AckedBoards] = {}  # what each node said last, and mostly says again
         self.shown_boards: dict[int, ShownBoards] = {}
 
     # What we do
@@ -96,7 +94,7 @@ class Ledger:
     def acked(self, ack: LimitAck, minted_s: float) -> bool:
         """Whether an ack replaced what was counted. One that is refused, old or repeated replaces nothing."""
         node = self.fleet.node_index.get(ack.node)
-        if node is None or not self._of_this_boot(node, ack.boot_id):
+        if node is None or not self._of_this_boot(node, ack.boot_id, minted_s):
             return False
         self.roll.heard(node, minted_s)
         key = Key(ack.epoch, ack.seq)
@@ -123,7 +121,7 @@ class Ledger:
     def state_heard(self, state: NodeState, minted_s: float) -> None:
         """Note the nonce, and raise what the state shows above the count. A state older than the ack is left."""
         node = self.fleet.node_index.get(state.node)
-        if node is None or not self._of_this_boot(node, state.boot_id):
+        if node is None or not self._of_this_boot(node, state.boot_id, minted_s):
             return
         self.roll.heard(node, minted_s)
         self.roll.nonce_heard(node, state.nonce, minted_s)
@@ -144,7 +142,7 @@ class Ledger:
 
         `read_ns` is the source clock of that row; a row older than the ack is left.
         """
-        if not self._of_this_boot(node, boot_id):
+        if not self._of_this_boot(node, boot_id, minted_s):
             return
         boards = self.fleet.gpus_of(node)
         if boards.start == boards.stop and minted_s < self.proof_s():
@@ -236,13 +234,14 @@ class Ledger:
         worst_w = np.maximum(worst_w, self.booked_w) * self.overshoot
         return np.where(self.dark[fleet.gpu_node], 0.0, worst_w) if self.dark.any() else worst_w
 
-    def _of_this_boot(self, node: int, boot_id: str) -> bool:
+    def _of_this_boot(self, node: int, boot_id: str, minted_s: float) -> bool:
         known = self.roll.boot_is(node, boot_id)
-        if known is None:
+        if known is False and not self.roll.goes_on(node, boot_id, minted_s):
+            return False
+        if not known:
             self._booted(node, boot_id)
-        if known is not False:
-            self.dark[node] = False
-        return known is not False
+        self.dark[node] = False
+        return True
 
     def _booted(self, node: int, boot_id: str) -> None:
         """A host comes up uncapped: its boards count device maximum until an ack of this boot tells more."""

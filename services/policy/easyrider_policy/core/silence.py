@@ -17,6 +17,16 @@ HEARTBEAT_S = 1.0
 """Period of `NodeState`."""
 QUIET_S = 3 * HEARTBEAT_S
 """A node quiet for longer gets no raise: nobody would see what came of it."""
+_WORDS = 3
+"""Of a boot that was replaced, at least, before it is believed to be the one that runs."""
+
+
+class Going(NamedTuple):
+    """A boot that was replaced and speaks on: since when without a word of the one that replaced it, how often."""
+
+    boot_id: str
+    since_s: float
+    words: int
 
 
 class Key(NamedTuple):
@@ -39,6 +49,7 @@ class Roll:
         self.nonce_s: Floats = np.full(count, -np.inf)
         self.boot: list[str | None] = [None] * count
         self.earlier_boots: list[frozenset[str]] = [frozenset()] * count
+        self._going: dict[int, Going] = {}
 
     def boot_is(self, node: int, boot_id: str) -> bool | None:
         """True: the boot known; False: a boot seen earlier, the message is old; None: a boot never seen."""
@@ -50,9 +61,27 @@ class Roll:
         """Take a new boot as the present one; its nonces start afresh."""
         before = self.boot[node]
         if before is not None:
-            self.earlier_boots[node] |= {before}
+            self.earlier_boots[node] = (self.earlier_boots[node] | {before}) - {boot_id}
         self.boot[node] = boot_id
         self.nonce[node], self.nonce_s[node] = -1, -np.inf
+
+    def goes_on(self, node: int, boot_id: str, minted_s: float) -> bool:
+        """Whether an earlier boot is the one that runs: it speaks on, and the one that replaced it says nothing.
+
+        What the old boot of a host had said before was minted before the new one's first word, however late it
+        comes. So only words minted after the newest word of the present boot tell, over as long as a node may be
+        quiet.
+        """
+        going = self._going.get(node)
+        if minted_s <= self.heard_s[node]:
+            return False
+        if going is None or going.boot_id != boot_id or going.since_s <= self.heard_s[node]:
+            going = Going(boot_id, minted_s, 0)
+        going = self._going[node] = going._replace(words=going.words + 1)
+        goes = minted_s - going.since_s >= QUIET_S and going.words >= _WORDS
+        if goes:
+            del self._going[node]
+        return goes
 
     def heard(self, node: int, minted_s: float) -> None:
         """Any message of the present boot."""
