@@ -43,7 +43,7 @@ MOST: Final[dict[str, float]] = {
     "sensor_window_s": 600.0,
     "actuation_s": 600.0,
 }
-"""By the field's name. A silent node counts as the worst until its second stage: longer than ten minutes is no promise."""
+"""By the field's name. A silent node counts as the worst until its second stage, so that is minutes, not hours."""
 
 
 def check_magnitudes(record: Any, faults: Faults, place: str = "") -> None:

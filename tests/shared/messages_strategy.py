@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from easyrider.messages import ALL, Message
 
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -19,8 +20,9 @@ def any_value(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:
             return st.integers(-(2**63) if low is None else low, 2**63 - 1 if high is None else high)
         case msgspec.inspect.BoolType():
             return st.booleans()
-        case msgspec.inspect.StrType(min_length=low, max_length=high):
-            return st.text(min_size=low or 0, max_size=min(high or 20, 20))
+        case msgspec.inspect.StrType(min_length=low, max_length=high, pattern=pattern):
+            letters = st.characters() if pattern is None else st.characters(exclude_categories=_UNSEEN)
+            return st.text(letters, min_size=low or 0, max_size=min(high or 20, 20))
         case msgspec.inspect.BytesType():
             return st.binary(max_size=64)
         case msgspec.inspect.NoneType():

@@ -1,6 +1,7 @@
 """Numbers that no site can mean are refused where the rules are read, each with its place."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ RULES = Rules(
         ),
     ],
 )  # fmt: skip
-def test_a_number_beyond_all_sense_is_refused_with_its_place(changed: dict, place: str) -> None:
+def test_a_number_beyond_all_sense_is_refused_with_its_place(changed: dict[str, Any], place: str) -> None:
     with pytest.raises(BadTree) as refused:
         read_document(to_document(replace(RULES, **changed)), "rules.yaml")
 

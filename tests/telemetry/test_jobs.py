@@ -2,10 +2,15 @@
 
 import json
 
+import msgspec
 import pytest
 
+from easyrider.errors import MalformedMessage
+from easyrider.messages import JobEvent
+from easyrider.wire import decode, encode
 from easyrider_telemetry.adapters.jobs_file import BadJobsFile, JobsFile
 from easyrider_telemetry.core.fault_news import EVERY_S, FaultNews
+from easyrider_telemetry.core.job_doubts import doubts, summary
 from easyrider_telemetry.core.job_watch import Job, JobWatch
 
 S = 1_000_000_000
@@ -96,6 +101,12 @@ def test_the_file_is_read_when_it_changed_only(tmp_path):
         '{"jobs": [{"id": "a"}, {"id": "a"}]}',
         '{"jobs": [{"id": "a", "started": -5}]}',
         '{"jobs": [{"id": "a", "wattage": 5}]}',
+        '{"jobs": [{"id": "a"}], "jobs": []}',
+        '{"jobs": [{"id": "a", "id": "b"}]}',
+        r'{"jobs": [{"id": "j\u001b]0;x\u0007"}]}',
+        r'{"jobs": [{"id": "a", "tenant": "t\nX"}]}',
+        '{"jobs": [{"id": "a", "started": NaN}]}',
+        "[" * 100_000,
     ],
 )
 def test_a_bad_file_is_refused_once_and_by_name(tmp_path, text):
@@ -106,6 +117,31 @@ def test_a_bad_file_is_refused_once_and_by_name(tmp_path, text):
     with pytest.raises(BadJobsFile, match=r"jobs\.json"):
         source.now()
     assert source.now() is None
+
+
+def test_boards_that_nobody_knows_that_stand_twice_or_that_two_jobs_name_are_told():
+    known = {"g0", "g1", "MIG-1"}
+
+    assert doubts([Job(id="a", gpu_uuids=("g0", "MIG-1")), Job(id="b", gpu_uuids=("g1",))], known) == []
+    assert doubts([Job(id="a", gpu_uuids=("g0", "g7"))], known) == ["job a: no board here is called g7"]
+    assert doubts([Job(id="a", gpu_uuids=("g0", "g0"))], known) == ["job a: g0 stands twice"]
+    assert doubts([Job(id="a", gpu_uuids=("g0",)), Job(id="b", gpu_uuids=("g0",))], known) == [
+        "job b: g0 belongs to job a already"
+    ]
+
+
+def test_many_doubts_are_one_line():
+    assert summary([]) is None
+    assert summary(["x"] * 9) == "x; x; x; x; x; and 4 more"
+
+
+@pytest.mark.parametrize("text", ["a\x1b[31m", "a\nb", "a\u202eb", "\x9b0m"])
+def test_a_job_whose_name_would_write_on_terminals_is_malformed(text):
+    event = watch().update([Job(id="a")], 0, 0, same)[0]
+    forged = msgspec.structs.replace(event, job=text)
+
+    with pytest.raises(MalformedMessage):
+        decode(encode(forged), [JobEvent])
 
 
 def test_a_missing_file_is_a_bad_file(tmp_path):

@@ -17,7 +17,8 @@ from easyrider_telemetry.adapters.phase_socket import BadPhaseMark, PhaseSocket
 from easyrider_telemetry.adapters.sampler import Sampler
 from easyrider_telemetry.config import Config
 from easyrider_telemetry.core.fault_news import FaultNews
-from easyrider_telemetry.core.job_watch import JobSource, JobWatch
+from easyrider_telemetry.core.job_doubts import doubts, summary
+from easyrider_telemetry.core.job_watch import Job, JobSource, JobWatch
 from easyrider_telemetry.core.roster import Roster
 from easyrider_telemetry.rows import BadFrame, BoardState, Learned, NoBoardAnswers, RowDesk, RowNews
 
@@ -27,6 +28,9 @@ _LOG_EVERY_S = 60.0
 
 _dropped = metrics.counter("telemetry_unsent_total", "Messages that found no bus", ["what"])
 _malformed = metrics.counter("telemetry_malformed_total", "Input that was refused", ["what"])
+_doubtful = metrics.gauge(
+    "telemetry_jobs_doubtful", "Faults in the list of jobs that were taken as they stand"
+)
 _jobs_age = metrics.gauge("telemetry_jobs_age_seconds", "Since the jobs file was last good; 0 while it is")
 
 
@@ -49,6 +53,8 @@ class Desk:
         self._began_s = self._jobs_good_s = time.monotonic()
         self._jobs_fault: str | None = None
         self._jobs_news = FaultNews()
+        self._doubts: str | None = None
+        self._doubts_news = FaultNews()
 
     def on_report(self, report: Report) -> None:
         """What the driver's thread says."""
@@ -156,6 +162,7 @@ class Desk:
             jobs = source.now()
             if jobs is not None:
                 self._jobs_good_s, self._jobs_fault = time.monotonic(), None
+                self._doubt(jobs)
         except BadJobsFile as fault:
             self._jobs_fault = str(fault)
             _malformed.labels("jobs_file").inc()
@@ -164,10 +171,17 @@ class Desk:
                 self._log.info("jobs file good again")
             else:
                 self._log.warning("jobs file refused", fault=self._jobs_fault)
+        if self._doubts_news.due(self._doubts, time.monotonic()) and self._doubts is not None:
+            self._log.warning("jobs that cannot be meant so, taken as they stand", what=self._doubts)
         for event in watch.update(jobs, time.time_ns(), time.monotonic_ns(), self._roster.physical):
             self._say(subjects.job(self._config.region, event.job), event)
         _jobs_age.set(time.monotonic() - self._jobs_good_s if self._jobs_fault else 0.0)
         return _JOBS_EVERY_S
+
+    def _doubt(self, jobs: list[Job]) -> None:
+        found = doubts(jobs, {*self._roster.uuids, *self._roster.parents})
+        _doubtful.set(len(found))
+        self._doubts = summary(found)
 
     def on_phase(self, data: bytes, phases: PhaseSocket) -> None:
         """One datagram of a training program."""

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from easyrider.messages.base import Message, Name
+from easyrider.messages.base import GivenName, Label, Message, Name
 
 
 class JobEvent(Message, tag="job_event", frozen=True):
@@ -14,12 +14,12 @@ class JobEvent(Message, tag="job_event", frozen=True):
     region: Name
     node: Name
     boot_id: Name
-    job: Name
+    job: GivenName
     change: Literal["started", "changed", "running", "ended"]
-    type_key: str
-    priority_class: str
-    tenant: str
-    queue: str
+    type_key: Label
+    priority_class: Label
+    tenant: Label
+    queue: Label
     gpus: tuple[Name, ...]  # UUIDs of this node
     started_ns: int  # Unix
     t_ns: int
@@ -32,7 +32,7 @@ class PhaseMark(Message, tag="phase_mark", frozen=True):
     region: Name
     node: Name
     boot_id: Name
-    job: Name
+    job: GivenName
     phase: Literal[
         "forward", "backward", "all_reduce", "optimizer", "data", "checkpoint", "evaluation", "idle"
     ]

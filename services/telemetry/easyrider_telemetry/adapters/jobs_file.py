@@ -1,7 +1,9 @@
 """Jobs from one JSON file, replaced by rename: `{"jobs": [{"id", "type_key", ..., "gpu_uuids", "started"}]}`."""
 
+import json
 import math
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -41,7 +43,6 @@ class JobsFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._mark: tuple[int, int, int] | None = None
-        self._decoder = msgspec.json.Decoder(_Document)
 
     def now(self) -> list[Job] | None:
         """The jobs, or None while the file is the one read last. Raises `BadJobsFile`, once per file."""
@@ -57,8 +58,9 @@ class JobsFile:
         if status.st_size > _LARGEST:
             raise BadJobsFile(self.path, f"{status.st_size} bytes where {_LARGEST} are allowed")
         try:
-            entries = self._decoder.decode(self.path.read_bytes()).jobs
-        except (OSError, msgspec.DecodeError) as fault:
+            document = json.loads(self.path.read_bytes(), object_pairs_hook=_once)
+            entries = msgspec.convert(document, _Document).jobs
+        except (OSError, ValueError, RecursionError) as fault:  # of msgspec, json and Unicode alike
             raise BadJobsFile(self.path, str(fault)) from fault
         jobs = [Job(**msgspec.structs.asdict(entry)) for entry in entries]
         self._refuse_nonsense(jobs)
@@ -71,7 +73,21 @@ class JobsFile:
         for job in jobs:
             if not 0 < len(job.id) <= 256:
                 raise BadJobsFile(self.path, f"job id {job.id[:40]!r} is empty or longer than 256")
+            for name in ("id", "type_key", "priority_class", "tenant", "queue"):
+                if not (text := getattr(job, name)).isprintable():
+                    raise BadJobsFile(
+                        self.path,
+                        f"job {job.id[:40]!a}: {name} {text[:40]!a} holds characters nobody can see",
+                    )
             if not (math.isfinite(job.started) and 0 <= job.started < 2**33):
                 raise BadJobsFile(
                     self.path, f"job {job.id}: started {job.started} is no Unix time in seconds"
                 )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} stands twice in one map")
+    return found

@@ -75,4 +75,6 @@ def _job(name: str, uuids: tuple[str, ...], containers: list[Container], prefix:
 
 
 def _label(container: Container, name: str) -> str:
-    return container.labels.get(name, "").strip()[:LONGEST]
+    """As it is, but for characters nobody can see: it ends on terminals."""
+    text = container.labels.get(name, "").strip()[:LONGEST]
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
