@@ -97,6 +97,7 @@ def test_amps_without_volts_say_nothing_of_watts():
 @pytest.mark.parametrize(
     ("ups", "said"),
     [
+        (", ramp_w_per_s: 0", "domains[ups].ramp_w_per_s"),
         (", derate: 1.2", "domains[ups].derate is 1.2, above 1"),
         (", voltage_v: 0", "domains[ups].voltage_v is 0, not above 0"),
         (
@@ -132,7 +133,7 @@ def test_a_planned_loss_that_nothing_could_tell_is_refused(loss, said):
 def test_keys_that_came_later_are_left_out_while_they_say_nothing_so_that_an_older_program_reads_them():
     kept = dump(rules()).decode()
 
-    assert not {"derate", "tariffs", "demands", "strategy"} & set(kept.replace('"', " ").split())
+    assert not {"derate", "ramp_w_per_s", "tariffs", "demands", "strategy"} & set(kept.replace('"', " ").split())
 
 
 TARIFF = """

@@ -21,15 +21,17 @@ OVERHEAD_W, SLOPE = 1600.0, 1.23
 UPS, PDU_A, PDU_B = 0, 1, 2
 
 
-def site(ups_w=36_000.0, pdu_w=22_000.0, target_share=0.8, hard_is_target=(), window_s=10.0) -> Fleet:
-    """Four nodes of eight boards. Ratings in wall watts; `hard_is_target`: domains whose limits are one."""
+def site(
+    ups_w=36_000.0, pdu_w=22_000.0, target_share=0.8, hard_is_target=(), window_s=10.0, ramps=None
+) -> Fleet:
+    """Four nodes of eight boards. Ratings in wall watts; `hard_is_target`: domains of one limit; `ramps`: W/s."""
 
     def domain(name, kind, rating_w, parent=None):
         aim_w = target_share * rating_w
         hard_w = aim_w if name in hard_is_target else rating_w
         return Domain(
             id=name, kind=kind, parent=parent, rating_w=rating_w, hard_limit_w=hard_w, target_w=aim_w,
-            target_window_s=window_s,
+            target_window_s=window_s, ramp_w_per_s=(ramps or {}).get(name),
         )  # fmt: skip
 
     domains = (

@@ -96,6 +96,12 @@ class Fleet:
         return np.clip(self.gpu_fallback_w, self.min_w, self.max_w)
 
     @cached_property
+    def ramp_w_per_s(self) -> Floats:
+        """The fastest (D,) that limits below may open, wall watts; infinite where the rules say none."""
+        ramps = [domain.ramp_w_per_s for domain in self.domain_records]
+        return _floats([np.inf if ramp is None else ramp for ramp in ramps])
+
+    @cached_property
     def undeclared(self) -> Bools:
         """Domains (D,) with a node below that cannot be counted."""
         return self.weights.any_node(self.unknown)

@@ -1,10 +1,12 @@
 """The plan: every limit, its reason, and what the next plan must remember. No clock, no client, no log."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from easyrider.tree import Pacing
-from easyrider_policy.core import curves, history, holds
+from easyrider_policy.core import curves, history, holds, ramps
 from easyrider_policy.core.budgets import budgets, others_w
 from easyrider_policy.core.ceilings import ceilings, kept_back
 from easyrider_policy.core.crossing import ceiling_w
@@ -13,6 +15,7 @@ from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.pacing import Moves, counts, paced, stands
 from easyrider_policy.core.pilots import pilot_floors
 from easyrider_policy.core.question import ask
+from easyrider_policy.core.ramps import Opened, opened
 from easyrider_policy.core.reasons import reasons
 from easyrider_policy.core.records import Decision, Memory, Situation
 from easyrider_policy.core.solution import Solution
@@ -42,7 +45,10 @@ def plan(
     reactive, doubt_s = history.reactive(memory, situation)
     urgent = history.emergencies(layout.fleet, walls, situation, memory, lowered_s)
     weighed = _weighed(observation, memory, ours)
-    room = budgets(observation, walls, situation, ours, urgent.penalty_w, reactive)
+    elapsed_s, ramp = max(0.0, situation.now_s - memory.last_s), layout.fleet.ramp_w_per_s
+    eased_w = ramps.eased_w(memory.eased_w, situation.target_w, ramp, elapsed_s)
+    eased = replace(situation, target_w=eased_w)
+    room = budgets(observation, walls, eased, ours, urgent.penalty_w, reactive)
     before = memory.solution if memory.loads_layout is layout else None
     held, held_why = holds.job_rows(layout, situation.holds or holds.nobody(layout.fleet))
     held, held_why = kept_back(observation, ours, held, held_why)
@@ -53,13 +59,15 @@ def plan(
     pilots = pilot_floors(layout, situation.pilot_floor_w, situation.closed)
     question = ask(observation, weighed, room, ours, layout.controlled, most_w, held, pilots)
     live = solve(layout, question, before)
-    next_w = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing, held)
-    why = holds.said(reasons(layout, live, next_w, observation.peaks.known), held_why)
+    spare_w = ramps.refilled_w(memory.spare_w, ramp, elapsed_s, pacing.change_interval_s)
+    opens = _paced(observation, situation, live, (changed_s, lowered_s), ours, pacing, held, spare_w)
+    next_w = opens.limit_w
+    why = holds.said(reasons(layout, live, next_w, observation.peaks.known, opens.slowed_by), held_why)
     reckoned_w = counts(live.problem, live.problem.peak_w, next_w) + others_w(observation, situation, ours)
     best_w = live.limit_w
     mine = question.mine
     if not mine.all():
-        shown_w = _as_if(observation, walls, situation, urgent.penalty_w, reactive)
+        shown_w = _as_if(observation, walls, eased, urgent.penalty_w, reactive)
         next_w, best_w = np.where(mine, next_w, shown_w), np.where(mine, best_w, shown_w)
     wanted_w = np.full(len(steered), np.nan)
     idle = steered & ~in_job
@@ -91,6 +99,8 @@ def plan(
             alarm_for_s=urgent.alarm_for_s,
             acted_ago_s=urgent.acted_ago_s,
             target_w=situation.target_w,
+            eased_w=eased_w,
+            spare_w=spare_w - opens.taken_w,
             reactive=reactive,
             doubt_s=doubt_s,
             solution=live,
@@ -122,24 +132,26 @@ def _paced(
     ours: Bools,
     pacing: Pacing,
     held: Bools,
-) -> Floats:
+    spare_w: Floats,
+) -> Opened:
     layout = observation.layout
+    nowhere = np.full(layout.job_count, -1, dtype=np.int64)
     if not layout.job_count:
-        return np.zeros(0)
+        return Opened(np.zeros(0), np.zeros(layout.domain_count), nowhere)
     seat, begin = layout.seat, layout.job_start
     mine = ours[seat]
     # One value a job: what its lowest board holds now is what the job can use.
     old_w = np.minimum.reduceat(np.where(mine, situation.limit_w[seat], np.inf), begin)
     old_w = np.where(np.isfinite(old_w), old_w, live.limit_w)
     if stands(old_w, live.limit_w, layout.max_w, pacing):
-        return old_w
+        return Opened(old_w, np.zeros(layout.domain_count), nowhere)
     last_change_s = np.maximum.reduceat(np.where(mine, moved[0][seat], -1e9), begin)
     last_fall_s = np.maximum.reduceat(np.where(mine, moved[1][seat], -1e9), begin)
     now_s = situation.now_s
     fresh = now_s - layout.started_s < pacing.start_exempt_s
     fresh |= now_s - observation.stalls.woke_s < pacing.wake_exempt_s
     fresh &= ~held
-    return paced(
+    next_w = paced(
         live.problem,
         Moves(
             old_w=old_w,
@@ -155,6 +167,8 @@ def _paced(
         ),
         pacing,
     )
+    usable_w = ramps.usable_w(spare_w, layout.fleet.ramp_w_per_s, pacing.change_interval_s)
+    return opened(layout, live.problem.loads, old_w, next_w, live.problem.peak_w, usable_w)
 
 
 def _as_if(

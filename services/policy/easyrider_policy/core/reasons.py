@@ -18,10 +18,13 @@ PACED_SHARE = 0.01
 """Of the device maximum: a limit that stands further from the best one is held back by pacing."""
 
 
-def reasons(layout: Layout, solution: Solution, next_w: Floats, known: Bools) -> tuple[str, ...]:
+def reasons(
+    layout: Layout, solution: Solution, next_w: Floats, known: Bools, slowed_by: Ints | None = None
+) -> tuple[str, ...]:
     """(J,) of natural, held, start, stalled, floor, pacing, not_ours, or <kind>:<domain>.
 
-    Kinds are target, hard and infeasible. `next_w` is what comes of the limits, `known` whose peak was seen.
+    Kinds are target, hard, ramp and infeasible. `next_w` is what comes of the limits, `known` whose peak was seen,
+    `slowed_by` (J,) the domain whose ramp a raise waits for, -1: none.
     """
     late = np.abs(solution.limit_w - next_w) > PACED_SHARE * layout.max_w
     mine = solution.question.mine
@@ -34,7 +37,8 @@ def reasons(layout: Layout, solution: Solution, next_w: Floats, known: Bools) ->
         elif told[job].startswith("infeasible"):
             continue
         elif late[job]:
-            told[job] = "pacing"
+            ramp = -1 if slowed_by is None else int(slowed_by[job])
+            told[job] = "pacing" if ramp < 0 else f"ramp:{layout.fleet.domains[ramp]}"
         elif told[job] == "natural":
             told[job] = "start"
     return tuple(told)

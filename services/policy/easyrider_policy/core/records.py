@@ -30,6 +30,10 @@ class Memory:
     penalty_w: Floats  # (D,) taken off targets by emergencies
     alarm_for_s: Floats  # (D,) how long an alarm has lasted unanswered
     acted_ago_s: Floats  # (D,) since a penalty rose or the target fell
+    eased_w: (
+        Floats  # (D,) targets that were planned by: they come back slowly; infinite before the first plan
+    )
+    spare_w: Floats  # (D,) what ramps allow to open at once; infinite where there is none
     target_w: Floats | None = None  # (D,) at the last plan
     reactive: bool = True
     doubt_s: float = 0.0  # how long the confidence has spoken against the present `reactive`
@@ -46,7 +50,7 @@ class Memory:
         places = np.array([old.domain_index.get(domain, -1) for domain in new.domains], dtype=np.int64)
         for names, before in (
             (("limit_w", "changed_s", "lowered_s"), boards),
-            (("penalty_w", "alarm_for_s", "acted_ago_s"), places),
+            (("penalty_w", "alarm_for_s", "acted_ago_s", "eased_w"), places),
         ):
             for name in names:
                 getattr(fresh, name)[before >= 0] = getattr(self, name)[before[before >= 0]]
@@ -64,6 +68,8 @@ def start(fleet: Fleet, now_s: float) -> Memory:
         penalty_w=np.zeros(domains),
         alarm_for_s=np.zeros(domains),
         acted_ago_s=np.zeros(domains),
+        eased_w=np.full(domains, np.inf),
+        spare_w=np.where(np.isfinite(fleet.ramp_w_per_s), 0.0, np.inf),
     )
 
 

@@ -50,6 +50,7 @@ _PLACED: dict[str, tuple[Act, str]] = {
     "guardian_hold": ("clear_node_hold", "somebody told the guardian of this node to take no raise"),
     "load_target": ("end_load_target", "a load target lowers what may be drawn; it ends by itself, or is taken away"),
     "demand": ("wait", "a billed interval is held under its ceiling; it frees when the interval closes"),
+    "ramp": ("wait", "limits below it open along its ramp, the job that weighs most first"),
     "infeasible": ("shed_load", "it is exceeded even at the lowest limits: move or stop load below it"),
     "loss": ("restore_supply", "it carries less until what was lost of its supply is back"),
     "silent": ("restore_node", "it says nothing, so it is counted at its worst until it speaks"),

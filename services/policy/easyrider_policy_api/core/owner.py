@@ -24,6 +24,10 @@ def why(reason: str) -> str:
             return f"{place} could not carry more if everything drew what it is allowed (its hard limit)."
         case "infeasible":
             return f"{place} cannot be kept even at the lowest limits; everything below it is at its minimum."
+        case "ramp":
+            return (
+                f"Limits below {place} open along its ramp, so that load there grows no faster than it may."
+            )
         case "silent":
             return f"{place} says nothing, so it is counted at its worst until it speaks."
         case "load_target":
