@@ -20,16 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from easyrider_forecaster.core import alias, censor, period
-from easyrider_forecaster.core.arrays import HORIZONS_S, SLOT_S, Array, cohort
+from easyrider_forecaster.core import censor
+from easyrider_forecaster.core.arrays import HORIZONS_S, Array
+from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.domains import Domains
 from easyrider_forecaster.core.outlook import Outlook, Rows, View
+from easyrider_forecaster.core.sight import Sight
 
 __all__ = ["HORIZONS_S", "Bank", "Forecasts", "View"]
-
-_DETECT_EVERY = 10
-_SLOTS = (300, 600, 1190)
-_LONG_SLOTS = max(_SLOTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,8 @@ class Bank:
         self.idle_w = np.minimum(np.broadcast_to(np.asarray(idle_w, np.float64), (series,)), self.rating_w)
         self.without = frozenset(without)
         self.outlook = Outlook(self.without)
-        self.periods = period.Periods(0)
-        self.alias = np.zeros(series, np.bool_)
-        for part in (*self.outlook.parts, self.periods):
+        self.detector = Detector(0)
+        for part in (*self.outlook.parts, self.detector):
             part.grow(series)
         weights = np.zeros((0, series)) if domains is None else np.asarray(domains, np.float64)
         self.domains = Domains(tuple(str(row) for row in range(len(weights))))
@@ -89,17 +86,17 @@ class Bank:
         self.outlook.see(power_w, hidden, rows, instant, np.full(power_w.shape, np.nan))
         if self.domains.ids:
             self.domains.see(self.outlook.history.block, power_w, hidden, limits_w)
-        self._detect()
+        self.detector.judge(self.outlook.history, Sight.plain(len(self.rating_w)), self.rating_w)
 
     def tick(self) -> Forecasts:
         """What follows the last second observed."""
-        draw, demand = self.outlook.look(self._rows, self.periods.period_s, self.alias)
+        draw, demand = self.outlook.look(self._rows, self.detector.periods.period_s, self.detector.alias)
         heard = self.outlook.history.filled >= 60
         domain_draw, domain_demand = self.domains.view(
             self.outlook.history.block, draw, demand, self._rows, heard
         )
         rise_s, fall_s = self.outlook.edges_s(self._rows)
-        period_s = np.where(self.alias, np.nan, self.periods.period_s)
+        period_s = np.where(self.detector.alias, np.nan, self.detector.periods.period_s)
         return Forecasts(demand, draw, period_s, rise_s, fall_s, domain_demand, domain_draw)
 
     def _sane(self, power_w: Array) -> Array:
@@ -109,19 +106,3 @@ class Bank:
             absurd = ~((values_w >= 0) & (values_w <= 1.2 * self.rating_w[:, None]))
         values_w[absurd] = np.nan
         return values_w
-
-    def _detect(self) -> None:
-        history = self.outlook.history
-        rows = cohort(history.rows, history.block, _DETECT_EVERY)
-        beat = history.beat(rows, _LONG_SLOTS).astype(np.float64)
-        number = (~np.isnan(beat)).sum(axis=1)
-        for slots in sorted(_SLOTS):
-            more = min((other for other in _SLOTS if other > slots), default=10**9)
-            some = (number >= 0.7 * slots) & (number < 0.7 * more)
-            if not some.any():
-                continue
-            judged = rows[some]
-            found = period.detect(beat[some, -slots:])
-            self.periods.take(judged, found.period_s, np.full(len(judged), SLOT_S), found.agreed)
-            smooth = alias.suspect(history.calm(history.instant, judged, 600), self.rating_w[judged])
-            self.alias[judged] = smooth & np.isfinite(self.periods.period_s[judged])

@@ -53,17 +53,27 @@ class Boards(Rowed):
         return np.fromiter((self.row_of[uuid] for uuid in uuids), np.int64, len(uuids))
 
     def put(
-        self, rows: Array, slots: Array, span: int, mean_w: Array, instant_w: Array, limit_w: Array
+        self,
+        rows: Array,
+        slots: Array,
+        span: int,
+        mean_w: Array,
+        instant_w: Array,
+        limit_w: Array,
+        *,
+        newest: bool = True,
     ) -> None:
         """Samples that end in `slots` and speak for `span` slots each; (samples, boards), NaN where there is none.
 
-        A sample outside [0, 1.2 x device maximum] is counted in `rejected` and stays a gap.
+        A sample outside [0, 1.2 x device maximum] is counted in `rejected` and stays a gap. The limit in force is
+        read from the `newest` samples only.
         """
         if self.closed_before == 0:
             self.begin(int(slots[0]) // BLOCK_SLOTS * BLOCK_SLOTS)
         latest_w = limit_w[-1]
         known = np.isfinite(latest_w)
-        self.limit_w[rows[known]] = latest_w[known]
+        if newest:
+            self.limit_w[rows[known]] = latest_w[known]
         self.max_w[rows] = np.fmax(self.max_w[rows], latest_w)
         top_w = _ABSURD * self.max_w[rows]
         for values_w in (mean_w, instant_w):

@@ -1,77 +1,110 @@
-"""Periods and false waves of all groups, a tenth of the rows every block so that no tick waits for them."""
+"""Rhythm of all groups: periods, false waves, drift. A part of the rows every block, so that no tick waits for them."""
+
+from itertools import pairwise
 
 import numpy as np
 
-from easyrider_forecaster.core import alias, period
-from easyrider_forecaster.core.arrays import SLOT_S, Array, Rowed, cohort
+from easyrider_forecaster.core import alias, drift, period, sight
+from easyrider_forecaster.core.arrays import Array, Rowed, cohort
 from easyrider_forecaster.core.groups import Membership
 from easyrider_forecaster.core.history import History
 from easyrider_forecaster.core.intake import Intake
+from easyrider_forecaster.core.sight import Sight
 
-_EVERY = 10
-_LONG_SLOTS, _SHORT_SLOTS = 1190, 300
+_EVERY, _SELDOM = 10, 30
+_MANY_ROWS = 3000
+"""Beyond so many rows each is judged every 30 s: 333 of 10,000 a block, at about 60 us each."""
+_SLOTS = (300, 600, 1190)
+_PRESENT = 0.7
+"""Share of the slots looked at that must be there."""
+_LOOK_SLOTS = 600
+_WAVE_SLOTS = (130, 300, _LOOK_SLOTS)
+_BELIEVED_RUNS = 3
+_SAME = 0.08
 
 
 class Detector(Rowed):
-    """What is known of every row's rhythm: `periods`, and `alias` where its wave may be a false one."""
+    """What is known of every row's rhythm.
+
+    `alias` is True where the wave may be a false one: nothing that builds on phase or shape may be believed
+    there. It stays until three runs in a row see no such wave, or one of the three clearings holds.
+    """
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.periods = period.Periods(rows)
+        self.drift = drift.Drift(rows)
         self.alias = self.column("alias", (), np.bool_, False)
+        self.true_counter = self.column("true_counter", (), np.bool_, False)
+        self._quiet = self.column("_quiet", (), np.int64, _BELIEVED_RUNS)
+        self._parts = (self.periods, self.drift)
 
     def grow(self, rows: int) -> None:
         """At least `rows` rows."""
-        self.periods.grow(rows)
+        for part in self._parts:
+            part.grow(rows)
         super().grow(rows)
 
     def clear(self, row: int) -> None:
         """Forget a group."""
-        self.periods.clear(row)
+        for part in self._parts:
+            part.clear(row)
         super().clear(row)
 
     def step(self, history: History, members: Membership, intake: Intake, max_w: Array) -> None:
-        """Judge the rows whose turn it is: each every ten seconds. `max_w`: device maximum of each row."""
-        rows = cohort(history.rows, history.block, _EVERY)
-        filled = history.filled[rows]
-        found_s = np.full(len(rows), np.nan)
-        ripe = filled >= 0.7 * _LONG_SLOTS
-        early = ~ripe & (filled >= 0.7 * _SHORT_SLOTS)
-        for some, slots in ((ripe, _LONG_SLOTS), (early, _SHORT_SLOTS)):
-            if some.any():
-                found_s[some] = period.find(
-                    history.last(history.raw.value, rows[some], slots).astype(np.float64)
-                )
-        judged = rows[ripe | early]
-        if not len(judged):
-            return
-        self.periods.take(judged, found_s[ripe | early], _refresh_s(history.rows, intake)[judged])
-        instant = history.last(history.instant, judged, 600)
-        agree = alias.boards_agree(
-            history.last(history.raw.value, judged, 600).astype(np.float64),
-            history.last(history.unlike, judged, 600).astype(np.float64),
-            members.count[judged],
-        )
-        smooth = alias.suspect(instant, max_w[judged])
-        known = np.isfinite(self.periods.period_s[judged])
-        self.alias[judged] = smooth & known & ~agree & ~self._marked(intake)[judged]
+        """Judge the rows whose turn it is. `max_w` (rows,): device maximum, watts per GPU."""
+        self.judge(history, sight.sight(intake, history.rows, members.count), max_w)
 
-    def _marked(self, intake: Intake) -> Array:
-        """True where phase marks announce the very period that was found."""
-        now_s = intake.boards.closed_before * SLOT_S
-        marked = np.zeros(self.rows, np.bool_)
-        for group in intake.groups.known.values():
-            announced_s = intake.marks.period_s(group.id, now_s) if group.kind == "job" else None
-            if announced_s is not None:
-                found_s = self.periods.period_s[group.row]
-                marked[group.row] = bool(abs(found_s - announced_s) <= 0.08 * announced_s)
-        return marked
+    def judge(self, history: History, seen: Sight, max_w: Array) -> None:
+        """The same, where the boards of each row are known by what they can show."""
+        rows = cohort(history.rows, history.block, _EVERY if history.rows <= _MANY_ROWS else _SELDOM)
+        beat = history.beat(rows, _SLOTS[-1])
+        instant = history.calm(history.instant, rows, _LOOK_SLOTS)
+        look = history.calm(history.demand.value, rows, _LOOK_SLOTS)
+        self._find(rows, beat, seen, float(history.block))
+        changed, since_s = drift.moved(beat, self.periods.period_s[rows], max_w[rows])
+        self.drift.level(rows, changed, since_s, float(history.block))
+        self.true_counter[rows] |= alias.counter_is_true(look, instant, max_w[rows])
+        unlike = history.last(history.unlike, rows, _LOOK_SLOTS)
+        agree = alias.boards_agree(look, unlike, seen.boards[rows])
+        counted = self.true_counter[rows] & alias.counter_shows(look, instant)
+        self._suspect(rows, instant, agree | counted, seen, max_w)
+
+    def _find(self, rows: Array, beat: Array, seen: Sight, now_s: float) -> None:
+        """Over the longest stretch that is there; rows without the shortest are not judged."""
+        found = _longest(beat, _SLOTS)
+        ripe = np.isfinite(beat).sum(axis=1) >= _PRESENT * _SLOTS[0]
+        rows, found_s, agreed = rows[ripe], found.period_s[ripe], found.agreed[ripe]
+        before_s = self.periods.period_s[rows]
+        self.periods.take(rows, found_s, seen.slowest_s[rows], agreed, seen.announced_s[rows])
+        with np.errstate(invalid="ignore"):
+            moved = np.abs(self.periods.period_s[rows] - before_s) > _SAME * before_s
+        self.drift.period(rows[moved], now_s)
+
+    def _suspect(self, rows: Array, instant: Array, cleared: Array, seen: Sight, max_w: Array) -> None:
+        """A smooth wave with a period in the instant field, unless counter, marks or four boards clear it."""
+        smooth = alias.suspect(instant, max_w[rows]) & seen.partial[rows]
+        some = np.flatnonzero(smooth)
+        wave_s = np.full(len(rows), np.nan)
+        if len(some):
+            wave_s[some] = _longest(instant[some], _WAVE_SLOTS).period_s
+        believed_s, announced_s = self.periods.period_s[rows], seen.announced_s[rows]
+        smooth &= np.isfinite(wave_s) | np.isfinite(believed_s)
+        with np.errstate(invalid="ignore"):
+            shown_s = np.where(np.isfinite(wave_s), wave_s, believed_s)
+            marked = np.abs(shown_s - announced_s) <= _SAME * announced_s
+        cleared = cleared | marked
+        self._quiet[rows] = np.where(cleared, _BELIEVED_RUNS, np.where(smooth, 0, self._quiet[rows] + 1))
+        self.alias[rows] = self._quiet[rows] < _BELIEVED_RUNS
 
 
-def _refresh_s(rows: int, intake: Intake) -> Array:
-    """Slowest sensor refresh or sampling step of each group's boards."""
-    boards = intake.boards
-    slowest = np.zeros(rows)
-    each = np.array([intake.refresh_s.get(node, SLOT_S) for node in boards.node_of])
-    np.maximum.at(slowest, boards.group, each)
-    return slowest
+def _longest(values: Array, choices: tuple[int, ...]) -> period.Found:
+    """Periods over the longest of some stretches of which enough is there; none where that is true of none."""
+    number = np.isfinite(values).sum(axis=1)
+    found_s, agreed = np.full(len(values), np.nan), np.zeros(len(values), np.bool_)
+    for slots, longer in pairwise((*choices, 10**9)):
+        some = np.flatnonzero((number >= _PRESENT * slots) & (number < _PRESENT * longer))
+        if len(some):
+            found = period.detect(values[some, -slots:])
+            found_s[some], agreed[some] = found.period_s, found.agreed
+    return period.Found(found_s, agreed)

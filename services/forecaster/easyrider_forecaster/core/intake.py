@@ -5,16 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from easyrider.frame_view import view
+from easyrider.frame_view import FrameView, view
 from easyrider.messages import JobEvent, LimitAck, MeterReading, NodeFrame, PhaseMark
 from easyrider.tree import Rules
-from easyrider_forecaster.core import tree_shares
+from easyrider_forecaster.core import observable, tree_shares
 from easyrider_forecaster.core.arrays import SLOT_S
 from easyrider_forecaster.core.boards import Boards
 from easyrider_forecaster.core.groups import Groups, JobOnNode
 from easyrider_forecaster.core.marks import Marks
 from easyrider_forecaster.core.node_clock import NodeClock
 from easyrider_forecaster.core.roster import Roster
+from easyrider_forecaster.core.stuck import Stuck
 
 _AHEAD_S = 1.0
 
@@ -34,7 +35,9 @@ class Intake:
     def __init__(self, nameplate_w: float) -> None:
         self.boards, self.groups, self.marks = Boards(), Groups(), Marks()
         self.clocks: dict[str, NodeClock] = {}
-        self.refresh_s: dict[str, float] = {}
+        self.stuck = Stuck()
+        self.slowest_s: dict[str, float] = {}
+        self.partial: dict[str, bool] = {}
         self.meters: dict[str, MeterSeen] = {}
         self.type_keys: dict[str, str] = {}
         self.shares: dict[str, dict[str, float]] = {}
@@ -53,7 +56,10 @@ class Intake:
         self.groups.changed = True
 
     def take_frame(self, frame: NodeFrame, arrival_s: float) -> None:
-        """Samples of one node. Raises a `MalformedMessage` where its columns do not fit; nothing was taken then."""
+        """Samples of one node. Raises a `MalformedMessage` where its columns do not fit; nothing was taken then.
+
+        A frame said twice is left aside. A late one fills the slots that are still open and decides no limit.
+        """
         columns = view(frame)
         uuids = self._roster.of(frame)
         if uuids is None:
@@ -63,12 +69,18 @@ class Intake:
             return
         clock = self._clock(frame.node, frame.boot_id)
         mono_s = frame.mono_ns / 1e9
+        late, again = clock.overtaken(mono_s), clock.said(mono_s)
+        if again:
+            self.dropped["duplicate_frames"] += 1
+            return
+        self.dropped["late_frames"] += late
         clock.received(mono_s, arrival_s, float(columns.before_s.max()))
         known = len(self.boards.node_of)
         nameplate_w = self._declared_w.get(frame.node, self._nameplate_w)
         rows = self.boards.find(uuids, frame.node, nameplate_w)
         self.groups.changed |= len(self.boards.node_of) > known
-        self.refresh_s[frame.node] = max(frame.refresh_s, clock.spacing_s if clock.span() > 1 else 0.0)
+        self.stuck.grow(self.boards.rows)
+        self._learn_sensor(frame, columns, clock)
         times_s = clock.at(mono_s) - columns.before_s
         inside = times_s <= arrival_s + _AHEAD_S
         order = np.argsort(times_s[inside], kind="stable")
@@ -77,8 +89,13 @@ class Intake:
             np.ma.filled(values.astype(np.float64), np.nan)[inside][order]
             for values in (columns.mean_w, columns.power_w, columns.limit_w)
         ]
-        if len(slots):
-            self.boards.put(rows, slots, clock.span(), *fast)
+        if not len(slots):
+            return
+        warm_c = columns.temperature_c
+        told_c = None if warm_c is None else np.ma.filled(warm_c.astype(np.float64), np.nan)
+        self.stuck.take(rows, clock.at(mono_s), fast[1], told_c)
+        self.dropped["stuck_samples"] += self.stuck.blank(rows, fast[0], fast[1])
+        self.boards.put(rows, slots, clock.span(), *fast, newest=not late)
 
     def take_job(self, event: JobEvent, arrival_s: float) -> None:
         """A job started, changed, runs or ended on a node."""
@@ -120,6 +137,16 @@ class Intake:
             clock.lag_s + (clock.spacing_s if clock.span() > 1 else 0.0) for clock in self.clocks.values()
         ]
         return min(max(max(lags_s, default=0.0) + 0.05, 0.15), 1.5)
+
+    def _learn_sensor(self, frame: NodeFrame, columns: FrameView, clock: NodeClock) -> None:
+        by_counter = bool((~np.ma.getmaskarray(columns.energy_mj)).any())
+        self.partial[frame.node] = observable.is_partial(frame.window_s, frame.refresh_s)
+        self.slowest_s[frame.node] = observable.slowest_s(
+            window_s=frame.window_s,
+            refresh_s=frame.refresh_s,
+            step_s=clock.spacing_s if clock.span() > 1 else SLOT_S,
+            by_counter=by_counter,
+        )
 
     def _clock(self, node: str, boot_id: str) -> NodeClock:
         clock = self.clocks.get(node)
