@@ -14,7 +14,7 @@ SERVICES := telemetry actuator forecaster policy policy-api infra-bridge recorde
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo run up down test lint type bench bench-controllers docs lock clean
+.PHONY: help install demo run up down test lint type bench bench-controllers bench-forecasters docs lock clean
 
 help: ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -56,6 +56,10 @@ bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 bench-controllers: $(RUN) ## controllers side by side in a simulated hall; QUICK=1, TRACES=DIR, SEEDS=3
 	$(BIN)/easyrider bench controllers --out bench/out $(if $(filter-out 0,$(QUICK)),--quick) \
 	  $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds $(SEEDS))
+
+bench-forecasters: $(TEST) ## forecasters on recorded and synthetic loads; QUICK=1, TRACES=DIR
+	$(BIN)/easyrider bench forecasters --out bench/out $(if $(filter-out 0,$(QUICK)),--quick) \
+	  $(if $(TRACES),--traces '$(TRACES)')
 
 docs: $(RUN) ## write what is generated from code: docs/subjects.md, docs/asyncapi.json, docs/openapi.json
 	$(BIN)/python -m easyrider.catalogue

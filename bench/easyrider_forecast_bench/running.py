@@ -13,9 +13,11 @@ from easyrider_forecast_bench.loads.families import Key
 from easyrider_forecast_bench.ours import ABLATIONS, NAME
 from easyrider_forecast_bench.rivals.table import RIVALS
 from easyrider_forecast_bench.telling.pooled import ratios
+from easyrider_forecast_bench.telling.rhythm_verdicts import rhythm_verdicts
 from easyrider_forecast_bench.telling.rows import Row, rows
 from easyrider_forecast_bench.telling.table import table
 from easyrider_forecast_bench.telling.verdicts import verdicts
+from easyrider_forecast_bench.trials import rhythms
 from easyrider_twin.recordings import SHIPPED, BadRecording
 
 FULL, OF_QUICK, OF_TRACES, OF_PART = (
@@ -84,6 +86,8 @@ def run(asked: Asked, say: Say, tell: Callable[[str], None]) -> list[Row]:
     asked.out.mkdir(parents=True, exist_ok=True)
     stem, found = asked.out / asked.name, rows(done)
     judged = verdicts(done)
+    if asked.name in (FULL, OF_QUICK):
+        judged += rhythm_verdicts(rhythms())
     _write(stem.with_suffix(".json"), found)
     _write(stem.with_name(f"{stem.name}-runs.json"), [_run(each) for each in done])
     _write(stem.with_name(f"{stem.name}-asked.json"), [*map(asdict, judged), *_ratios(done)])

@@ -1,4 +1,4 @@
-"""`easyrider bench`: controllers side by side in a simulated hall."""
+"""`easyrider bench`: controllers side by side in a simulated hall, forecasters on recorded and synthetic loads."""
 
 import time
 from pathlib import Path
@@ -10,13 +10,13 @@ from rich.console import Console
 if TYPE_CHECKING:
     from easyrider_bench.batches import Progress
 
-bench_app = typer.Typer(no_args_is_help=True, help="Comparisons in simulated halls.")
+bench_app = typer.Typer(no_args_is_help=True, help="Comparisons with rivals.")
 DEFAULT_OUT = Path("bench/out")
 
 
 @bench_app.callback()
 def bench() -> None:
-    """Comparisons in simulated halls."""
+    """Comparisons with rivals."""
 
 
 @bench_app.command()
@@ -46,6 +46,34 @@ def controllers(
         controllers=tuple(controller or ()),
         scenarios=tuple(scenario or ()),
         levels=tuple(level or ()),
+    )
+    run(asked, _Said(Console(stderr=True)).say, lambda text: print(text, end="", flush=True))
+    if json_file is not None:
+        json_file.write_bytes((out / f"{asked.name}.json").read_bytes())
+
+
+@bench_app.command()
+def forecasters(
+    traces: Annotated[
+        Path | None, typer.Option(help="forecast the recordings of this folder instead")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="fewer and shorter series of every family")] = False,
+    model: Annotated[list[str] | None, typer.Option(help="only these; may be given again")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="only these; may be given again")] = None,
+    out: Annotated[Path, typer.Option(help="folder of rows, pictures and finished runs")] = DEFAULT_OUT,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the rows here as well")] = None,
+) -> None:
+    """Forecast recorded and synthetic loads by every model at the same origins; a table, pictures, rows as JSON."""
+    from easyrider_cli import preflight
+
+    preflight.light_traces(traces)
+    preflight.rivals_installed()
+    if json_file is not None:
+        preflight.writable_file("--json", json_file)
+    from easyrider_forecast_bench.running import Asked, run  # numpy and more: not for every command's start
+
+    asked = Asked(
+        out=out, quick=quick, traces=traces, models=tuple(model or ()), families=tuple(family or ())
     )
     run(asked, _Said(Console(stderr=True)).say, lambda text: print(text, end="", flush=True))
     if json_file is not None:

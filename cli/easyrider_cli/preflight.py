@@ -4,6 +4,7 @@ import gzip
 import math
 import os
 import zlib
+from importlib.util import find_spec
 from pathlib import Path
 
 from easyrider.errors import EasyRiderError
@@ -52,6 +53,13 @@ def light_traces(traces: Path | None) -> None:
                         )
         except (OSError, EOFError, zlib.error):
             continue  # whoever reads it says what is wrong with it
+
+
+def rivals_installed() -> None:
+    """Nothing if the libraries that the forecaster is compared with are there. Raises `CannotShow`."""
+    missing = [name for name in ("statsforecast", "river") if find_spec(name) is None]
+    if missing:
+        raise CannotShow(f"{' and '.join(missing)} not installed: pip install 'easyrider[all,rivals]'")
 
 
 def run_folder(run: Path | None) -> RunFolder:
