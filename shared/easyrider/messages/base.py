@@ -12,7 +12,7 @@ Ratio = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """A share."""
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 """An id of something."""
-_VISIBLE = r"\A[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]*\Z"
+_VISIBLE = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069])"
 """No control character and nothing that turns the direction of writing: these texts end on terminals."""
 GivenName = Annotated[str, msgspec.Meta(min_length=1, max_length=256, pattern=_VISIBLE)]
 """An id that users choose."""
