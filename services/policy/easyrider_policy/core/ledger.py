@@ -24,13 +24,14 @@ from easyrider_policy.core.looks import Looks
 from easyrider_policy.core.outbox import Outbox
 from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.said import AckedBoards, ShownBoards, acked_boards, shown_boards
+from easyrider_policy.core.seen import nothing
 from easyrider_policy.core.silence import HEARTBEAT_S, NOTHING, QUIET_S, TRUST_S, Key, Roll
 
 Stamps = int | NDArray[np.int64]
 Seconds = float | Floats
 PER_BOARD = (
-    *("acked_w", "requested_w", "fallback_w", "seen_w", "seen_ns", "said_w", "told", "stuck", "read_s"),
-    *("overshoot", "booked_w", "baseline_w"),
+    *("acked_w", "requested_w", "fallback_w", "seen_w", "seen_ns", "since_w", "since_ns", "said_w", "told"),
+    *("stuck", "read_s", "overshoot", "booked_w", "baseline_w"),
 )
 PER_NODE = ("acked_ns", "fence", "proven", "rebooted", "dark")
 
@@ -46,8 +47,8 @@ class Ledger:
         self.acked_w: Floats = fleet.max_w.copy()  # max(requested, enforced) of the newest ack
         self.requested_w: Floats = np.full(boards, np.nan)  # of the newest ack
         self.fallback_w: Floats = np.full(boards, np.nan)  # in force at the newest ack
-        self.seen_w: Floats = np.zeros(boards)  # highest shown since the newest ack
-        self.seen_ns: NDArray[np.int64] = np.zeros(boards, dtype=np.int64)  # source clock of the latest such
+        self.seen = nothing(boards)  # shown since the newest ack
+        self.seen_w, self.seen_ns, self.since_w, self.since_ns = self.seen
         self.said_w: Floats = np.full(boards, np.nan)  # what the newest state says, whoever leads
         self.baseline_w: Floats = np.full(boards, np.nan)  # found before the first write ever
         self.told: Bools = np.zeros(boards, dtype=np.bool_)  # armed, by the newest ack of this boot
@@ -160,8 +161,8 @@ class Ledger:
         nodes, rows, _, enforced_w, read_ns, minted_s = looks if news.all() else looks.some(news)
         valid = np.isfinite(enforced_w)
         self.read_s[rows] = np.maximum(self.read_s[rows], np.where(valid, minted_s[:, None], -np.inf))
-        self.seen_w[rows] = np.maximum(self.seen_w[rows], np.where(valid, enforced_w, 0.0))
-        self.seen_ns[rows] = np.where(valid, read_ns[:, None], self.seen_ns[rows])
+        shown_ns = np.broadcast_to(read_ns[:, None], rows.shape)
+        self.seen.show(rows[valid], enforced_w[valid], shown_ns[valid])
         for at in np.flatnonzero(self._proved(nodes, minted_s) & valid.all(axis=1)).tolist():
             fallback_w = float(self.fleet.fallback_w[nodes[at]])
             for row, watts in zip(rows[at].tolist(), enforced_w[at].tolist(), strict=True):
@@ -249,7 +250,7 @@ class Ledger:
         boards = self.fleet.gpus_of(node)
         self.told[boards], self.said_w[boards] = False, np.nan
         self.acked_w[boards] = self.fleet.max_w[boards]
-        self.seen_w[boards], self.seen_ns[boards] = 0.0, 0
+        self.seen.forget(boards)
         self.acked_ns[node], self.fence[node], self.proven[node] = -1, -1, False
         self.rebooted[node] = bool(self.roll.earlier_boots[node])
 
@@ -261,8 +262,7 @@ class Ledger:
         self.told[rows] &= boards.controlled
         self.read_s[read] = np.maximum(self.read_s[read], minted_s)
         self.said_w[read] = boards.most_w
-        self.seen_w[read] = np.maximum(self.seen_w[read], boards.most_w)
-        self.seen_ns[read] = np.maximum(self.seen_ns[read], state_ns)
+        self.seen.show(read, boards.most_w, state_ns)
 
     def boards_acked(self, boards: AckedBoards, ack_ns: Stamps, minted_s: Seconds) -> None:
         """What an ack says was read back; of several nodes at once with a stamp for each board."""
@@ -274,9 +274,7 @@ class Ledger:
         self.stuck[rows] = boards.refuses | ~self.fleet.settable[rows]
         self.read_s[rows] = np.maximum(self.read_s[rows], minted_s)
         self.said_w[rows] = boards.most_w
-        later = self.seen_ns[rows] > ack_ns
-        self.seen_w[rows] = np.where(later, self.seen_w[rows], 0.0)
-        self.seen_ns[rows] = np.where(later, self.seen_ns[rows], 0)
+        self.seen.acked(rows, ack_ns)
 
     def _proves(self, node: int, minted_s: float, stage: int) -> bool:
         """Whether a state shows a node without an ack after every grant of the leader before has run out."""
@@ -295,6 +293,7 @@ class Ledger:
 
     def _taken_as_shown(self, row: int, watts: float, fallback_w: float) -> None:
         if not self.proven[self.fleet.gpu_node[row]]:
-            self.acked_w[row], self.seen_w[row] = watts, 0.0
+            self.acked_w[row] = watts
+            self.seen.forget(row)
         self.fallback_w[row] = max(np.nan_to_num(self.fallback_w[row]), fallback_w)
         self.told[row] = True
