@@ -21,7 +21,7 @@ def any_value(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:
         case msgspec.inspect.BoolType():
             return st.booleans()
         case msgspec.inspect.StrType(min_length=low, max_length=high, pattern=pattern):
-            letters = st.characters() if pattern is None else st.characters(exclude_categories=_UNSEEN)
+            letters = st.characters(codec="utf-8", exclude_categories=_UNSEEN if pattern else ())
             return st.text(letters, min_size=low or 0, max_size=min(high or 20, 20))
         case msgspec.inspect.BytesType():
             return st.binary(max_size=64)
