@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from easyrider.tree import Domain, Rules
+from easyrider.tree import Domain, PriorityClass, Rules
 from easyrider_policy.core.targets import ended, far_ahead
 from easyrider_policy_api.core import selectors
 
@@ -16,6 +16,7 @@ def remarks(rules: Rules, now_s: float) -> list[str]:
         *_unconfirmed(rules),
         *_mistyped_years(rules, now_s),
         *_targets_that_say_nothing(rules),
+        *_no_normal_class(rules),
     ]
 
 
@@ -74,6 +75,16 @@ def _targets_that_say_nothing(rules: Rules) -> Iterator[str]:
                 f"targets[{target.id}] allows {target.target_w:g} W, not below the {aim_w[target.domain]:g} W that "
                 f"{target.domain} aims at anyhow: it changes nothing"
             )
+
+
+def _no_normal_class(rules: Rules) -> Iterator[str]:
+    """Jobs that name no class are `normal`; one mistyped here is a class that nobody asks for."""
+    if rules.priorities and "normal" not in rules.priorities:
+        named = ", ".join(rules.priorities)
+        yield (
+            f"priorities names no class `normal` (it names {named}): jobs that name none of these take the defaults, "
+            f"weight {PriorityClass().weight:g} and max_slowdown {PriorityClass().max_slowdown:g}"
+        )
 
 
 def _above(domain: Domain) -> list[str]:

@@ -153,3 +153,13 @@ def test_what_is_probably_not_meant_of_modes_curves_and_load_targets_is_remarked
     assert "modes[1] says shadow of what modes[0] says observe of: the less active one counts" in said
     assert "domains[pdu].curve is the preset iec60947-2, unverified" in said
     assert "targets[t] allows" in said
+
+
+def test_a_class_that_is_probably_mistyped_is_remarked_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = copy.deepcopy(GOOD)
+    document["priorities"] = {"nromal": {"weight": 2.0}}
+
+    assert judged(tmp_path, document) == (0, "")
+    assert "remark: priorities names no class `normal` (it names nromal)" in capsys.readouterr().out
