@@ -1,4 +1,4 @@
-"""Advice of the leader: start offsets that keep peaks apart, and how large a job could start where.
+"""Advice of the leader: start offsets that keep peaks apart, how large a job could start where, whom heat slows.
 
 Read off what is known; nothing is planned for it, and no limit moves by it. The reckoning is done beside the loop.
 """
@@ -11,12 +11,14 @@ import numpy as np
 
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.clearing import Running, UnfitWaiting, Waiting, plan
+from easyrider_policy.core.cooling import drains
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.fragmentation import Branch, Hall, Room, fragmentation
 from easyrider_policy.core.observe import UNREAD_S
 from easyrider_policy.core.staggering import seen, staggered
 
 BRANCHES_TOLD = 2_000
+NODES_TOLD = 1_000
 UNPLANNED = "nothing is planned here yet, and so nothing is known: ask again once nodes are heard"
 _UNKNOWN: dict[str, object] = {
     "largest": None,
@@ -47,7 +49,7 @@ class AdviceAnswers:
         """Domains that bind or nearly do, and offsets for the jobs below them."""
         picture, decision = self._coordinator.picture, self._coordinator.decision
         if decision is None:
-            return msgspec.json.encode({"domains": (), "says": UNPLANNED})
+            return msgspec.json.encode({"domains": (), "says": self._unplanned()})
         waves = seen(
             picture.observation, decision.observed_w, picture.target_meant_w, decision.price, self._now_s()
         )
@@ -55,6 +57,29 @@ class AdviceAnswers:
             found = await asyncio.to_thread(staggered, waves)
         says = "" if found else "no domain with jobs is near its target: nothing to gain"
         return msgspec.json.encode({"domains": found, "says": says})
+
+    def _unplanned(self) -> str:
+        """Why nothing is known; a scope that only lends has no jobs of its own, however long it is asked."""
+        picture = self._coordinator.picture
+        regions = ", ".join(one.id for one in picture.regions.borrowers)
+        if regions and not len(picture.fleet.nodes):
+            return f"region {picture.region} has no nodes of its own: ask region {regions}"
+        return UNPLANNED
+
+    def cooling(self) -> bytes:
+        """Nodes with boards that heat slows, hottest first, and where as many boards are idle on cooler ones."""
+        picture, seen = self._coordinator.picture, self._coordinator.picture.observation
+        read = seen.unread_s <= UNREAD_S
+        found = drains(
+            picture.fleet,
+            np.isfinite(seen.limiters.heat_w) & read,
+            np.where(read, picture.gathering.temperature_c, np.nan),
+            (seen.layout.job_of < 0) & self._reached(read),
+        )
+        says = "" if found else "no board that is read is slowed by heat: nothing to move"
+        return msgspec.json.encode(
+            {"nodes": found[:NODES_TOLD], "left_out": max(0, len(found) - NODES_TOLD), "says": says}
+        )
 
     async def fragmentation(self, asked: str) -> bytes | str:
         """The largest startable job by branch, and what would let the one that is asked about start."""
@@ -65,7 +90,7 @@ class AdviceAnswers:
         fleet = self._coordinator.picture.fleet
         room = self._room()
         if room is None:
-            return msgspec.json.encode(_UNKNOWN | {"peak_w": job.peak_w})
+            return msgspec.json.encode(_UNKNOWN | {"peak_w": job.peak_w, "says": self._unplanned()})
         highest_w = fleet.max_w[room.idle] if room.idle.any() else fleet.max_w
         peak_w = float(highest_w.max(initial=0.0)) if job.peak_w is None else job.peak_w
         waiting: list[Waiting] = []

@@ -27,6 +27,7 @@ from easyrider_policy.live import (
 from easyrider_policy.moment import Moment
 from easyrider_policy.telling import target_plans
 from easyrider_policy.telling_demands import demand_plans
+from easyrider_policy.telling_regions import region_plans
 
 BOARDS_TOLD = 3_000
 """Boards that one answer has room for; more are asked for by node."""
@@ -152,10 +153,11 @@ class Answers:
             infeasible={name: round(watts, 1) for name, watts in told.items() if watts > 0},
             silent_nodes=[picture.fleet.nodes[row] for row in np.flatnonzero(quiet).tolist()],
             left_out={},
+            regions=list(region_plans(picture, now_s)),
         )
 
     def _domains(self) -> list[LiveDomain]:
-        return domains_of(self._coordinator)
+        return domains_of(self._coordinator, self._now_s())
 
     def _nodes(self, now_s: float) -> list[LiveNode]:
         picture, safety = self._coordinator.picture, self._coordinator.picture.safety

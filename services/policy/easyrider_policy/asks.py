@@ -54,6 +54,7 @@ class AskDesk:
             "explain_domain": self._explain,
             "advice_offsets": self._offsets,
             "advice_fragmentation": self._fragmentation,
+            "advice_cooling": self._cooling,
             "trust": self._trust,
         }
 
@@ -89,17 +90,24 @@ class AskDesk:
         return await self._answers.state(ask.name)
 
     async def _jobs(self, ask: Ask) -> bytes | str:
-        return (
-            await self._answers.jobs(ask.name)
-            or f"no job {ask.name!r} runs here, as far as the nodes have told"
+        return await self._answers.jobs(ask.name) or self._elsewhere(
+            f"no job {ask.name!r} runs here, as far as the nodes have told"
         )
 
     async def _explain(self, ask: Ask) -> bytes | str:
         kind = ask.what.removeprefix("explain_")
-        return self._explained.of(kind, ask.name) or f"no {kind} {ask.name!r} is known here"
+        return self._explained.of(kind, ask.name) or self._elsewhere(f"no {kind} {ask.name!r} is known here")
+
+    def _elsewhere(self, why: str) -> str:
+        """The same, with the regions below, whose nodes and jobs this scope does not know."""
+        regions = ", ".join(one.id for one in self._coordinator.picture.regions.borrowers)
+        return f"{why}; regions {regions} have nodes and jobs of their own: ask them" if regions else why
 
     async def _offsets(self, _ask: Ask) -> bytes | str:
         return await self._advice.offsets()
+
+    async def _cooling(self, _ask: Ask) -> bytes | str:
+        return self._advice.cooling()
 
     async def _fragmentation(self, ask: Ask) -> bytes | str:
         return await self._advice.fragmentation(ask.name)

@@ -62,14 +62,20 @@ class ExplainAnswers:
         row = picture.fleet.domain_index.get(name)
         if row is None:
             return None
-        told = domains(self._coordinator)[row]
+        told = domains(self._coordinator, self._now_s())[row]
         planned = self._planned()
         reasons = [lowering(picture).get(row, ""), told.no_raise, *(f"hold:{held}" for held in told.held)]
         reasons += [f"loss:{lost}" for lost in told.losses]
-        explained: dict[str, Any] = {"binds": None, "frees": ways_of("unplanned")}
+        asked = [way for name in told.regions for way in ways_of(f"region:{name}")]
+        own = tuple(way for reason in reasons for way in ways_of(reason))
+        explained: dict[str, Any] = {
+            "binds": None,
+            "frees": (*own, *asked) if asked else ways_of("unplanned"),
+        }
         if planned is not None:
             found = explain.domain(*planned, row, reasons)
             explained = {key: getattr(found, key) for key in found.__slots__}
+            explained["frees"] = (*explained["frees"], *asked)
         return msgspec.structs.asdict(told) | explained
 
     def _gpu(self, uuid: str) -> dict[str, Any] | None:

@@ -36,6 +36,8 @@ class LiveDomain(msgspec.Struct, frozen=True):
     fullest_a: W  # amps of the fullest phase
     losses: tuple[str, ...]  # contingencies in force
     battery_left_s: W
+    governed_by: str = ""  # the region that has it: ask that one; empty: this scope
+    regions: tuple[str, ...] = ()  # at or below it: what could be drawn there counts here
 
 
 class LiveNode(msgspec.Struct, frozen=True):
@@ -143,3 +145,6 @@ class LiveState(msgspec.Struct, frozen=True):
     infeasible: dict[str, float]
     silent_nodes: list[str]
     left_out: dict[str, int]
+    regions: list[
+        object
+    ] = []  # scopes right below, with what each was lent: their nodes and jobs are theirs to tell

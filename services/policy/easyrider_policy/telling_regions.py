@@ -4,6 +4,7 @@ import numpy as np
 
 from easyrider.messages import DomainPlan, Plan, RegionPlan
 from easyrider_policy.core.counting import Sums
+from easyrider_policy.core.fleet import Floats
 from easyrider_policy.picture import Picture
 
 
@@ -31,13 +32,31 @@ def region_plans(picture: Picture, now_s: float) -> tuple[RegionPlan, ...]:
     return tuple(found)
 
 
+def lent(picture: Picture, sums: Sums, now_s: float) -> tuple[Floats, Floats, Floats]:
+    """(D,) each, of a scope without boards: what is drawn, what is given to regions, and what they lack."""
+    regions = picture.regions
+    drawn_w = picture.walls.standing_w(sums.unmanaged_w) + regions.drawn_w(now_s)
+    return drawn_w, regions.aimed_w() + regions.guaranteed_w(worst=False), regions.missing_w
+
+
+def below(picture: Picture) -> tuple[dict[int, str], dict[int, tuple[str, ...]]]:
+    """By row of the domain: the region right below that has it, and all such regions at or below it."""
+    regions = picture.regions
+    carried: dict[int, list[str]] = {}
+    for borrower in regions.borrowers:
+        for row in np.flatnonzero(regions.carried[borrower.id] > 0).tolist():
+            carried.setdefault(row, []).append(borrower.id)
+    return {one.row: one.id for one in regions.borrowers}, {
+        row: tuple(found) for row, found in carried.items()
+    }
+
+
 def tell_lender(
     picture: Picture, sums: Sums, *, seq: int, cause: str, now_s: float, clocks_ns: tuple[int, int]
 ) -> Plan:
     """The plan of a scope without boards: its domains, and who was lent what. `clocks_ns`: Unix and monotonic."""
-    regions, fleet = picture.regions, picture.fleet
-    drawn_w = picture.walls.standing_w(sums.unmanaged_w) + regions.drawn_w(now_s)
-    given_w = regions.aimed_w() + regions.guaranteed_w(worst=False)
+    fleet = picture.fleet
+    drawn_w, given_w, missing_w = lent(picture, sums, now_s)
     counted_w = picture.hard_w - sums.room_w
     return Plan(
         region=picture.region,
@@ -61,7 +80,7 @@ def tell_lender(
                 closed=bool(sums.closed[row]),
                 uncontrolled_gpus=int(sums.uncontrolled[row]),
                 price=0.0,
-                missing_w=max(0.0, float(regions.missing_w[row])),
+                missing_w=max(0.0, float(missing_w[row])),
             )
             for row in range(len(fleet.domains))
         ),
@@ -69,7 +88,7 @@ def tell_lender(
         idle_gpus=0,
         lowers=0,
         raises=0,
-        raises_waiting=sum(bool(account.why) for account in regions.lending.accounts.values()),
+        raises_waiting=sum(bool(account.why) for account in picture.regions.lending.accounts.values()),
         silent_nodes=(),
         reactive=False,
         gap=None,

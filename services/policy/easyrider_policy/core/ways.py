@@ -16,6 +16,7 @@ Act = Literal[
     "declare",
     "restore_supply",
     "look_at_board",
+    "ask_region",
     "wait",
 ]
 
@@ -59,6 +60,7 @@ _PLACED: dict[str, tuple[Act, str]] = {
     "unacked": ("wait", "lowers below it are not acknowledged yet"),
     "room": ("wait", "limits below it have to be lowered first, or its hard limit to rise"),
     "meter": ("restore_meter", "its meter is silent, and nothing rises on what nobody measures"),
+    "region": ("ask_region", "that region plans the jobs there, within what it is lent here"),
     "open": ("restore_meter", "boards below it are not ours, and neither a meter nor a declaration bounds them"),
     "unfenced": ("restore_node", "a node below it has not acknowledged this coordinator yet"),
 }  # fmt: skip
