@@ -55,6 +55,12 @@ def reasons(frame: NodeFrame) -> Array:
     return np.where(valid, np.frombuffer(frame.reasons, dtype="<u8"), 0)
 
 
+def temperature_c(frame: NodeFrame) -> Array:
+    """(boards,) of one frame with slow columns, NaN where not valid."""
+    valid = np.frombuffer(frame.slow_ok, dtype="u1") == 0
+    return np.where(valid, np.frombuffer(frame.temperature_c, dtype="<i2"), np.nan)
+
+
 def _has_whole_slow_columns(frame: NodeFrame) -> bool:
     boards = frame.gpu_count
     return (

@@ -104,6 +104,11 @@ class Shape:
         valid = self._column(block, "slow_ok", "u1") == 0
         return np.where(valid, self._column(block, "reasons", "<u8"), 0)
 
+    def temperature_c(self, block: Array) -> Array:
+        """(F, boards) NaN where not valid; of slow frames alone."""
+        valid = self._column(block, "slow_ok", "u1") == 0
+        return np.where(valid, self._column(block, "temperature_c", "<i2"), np.nan)
+
     def _size(self, name: str) -> int:
         at = self._at.get(name)
         return 0 if at is None else at.stop - at.start

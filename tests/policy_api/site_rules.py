@@ -179,6 +179,11 @@ ADVICE: dict[str, dict[str, Any]] = {
         ],
         "says": "",
     },
+    "advice_cooling": {
+        "nodes": [{"node": "a", "boards": 2, "hottest_c": 88.0, "to": ["b"]}],
+        "left_out": 0,
+        "says": "",
+    },
     "advice_fragmentation": {
         "peak_w": 700.0,
         "largest": 2,

@@ -22,6 +22,12 @@ async def test_a_job_that_is_asked_about_reaches_the_leader(api: Inner) -> None:
     assert json.loads(api.leader.asked[-1].name) == {"gpus": 8, "peak_w": 650.0}
 
 
+async def test_nodes_that_heat_slows_are_told_with_where_their_work_could_go(api: Inner) -> None:
+    told = (await api.ask("GET", "/advice/cooling", "viewer")).json()
+
+    assert told["nodes"] == [{"node": "a", "boards": 2, "hottest_c": 88.0, "to": ["b"]}]
+
+
 async def test_with_no_job_the_branches_alone_are_asked_for(api: Inner) -> None:
     assert (await api.ask("GET", "/advice/fragmentation", "viewer")).status_code == 200
 
@@ -38,6 +44,6 @@ async def test_a_job_that_cannot_be_is_refused_with_its_field(api: Inner, query:
     assert answer.json()["fields"][0]["field"].endswith(query.split("=")[0])
 
 
-@pytest.mark.parametrize("path", ["offsets", "fragmentation"])
+@pytest.mark.parametrize("path", ["offsets", "fragmentation", "cooling"])
 async def test_advice_tells_of_the_whole_site_and_so_of_no_tenant_alone(api: Inner, path: str) -> None:
     assert (await api.ask("GET", f"/advice/{path}", "tenant")).status_code == 403

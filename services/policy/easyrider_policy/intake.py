@@ -20,7 +20,7 @@ from easyrider.boundary import stopped
 from easyrider.bus_port import Arrival, Crowd
 from easyrider.delivery import failed, received, understood
 from easyrider.messages import NodeFrame
-from easyrider_policy.core.fleet import Fleet, Floats
+from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.looks import Ints, Looks
 from easyrider_policy.handlers import FRESH_S, Desk
 from easyrider_policy.moulds import Fitting, Moulds, Usual, Word
@@ -151,9 +151,11 @@ class Intake:
             read_ns=shape.read_ns(block),
             minted_s=self._minted_s(usual, shape.mono_ns(block), arrived_ns),
         )
-        self._believe(looks, arrived_ns)
+        fresh = self._believe(looks, arrived_ns)
         if shape.slow:  # once a second of each node
-            self._picture.gathering.add_reasons(looks.rows.ravel(), shape.reasons(block).ravel())
+            rows, gathering = looks.rows[fresh].ravel(), self._picture.gathering
+            gathering.add_reasons(rows, shape.reasons(block)[fresh].ravel())
+            gathering.add_temperatures(rows, shape.temperature_c(block)[fresh].ravel())
 
     def _take_alike(self, alike: list[Taken]) -> None:
         """Frames of different nodes, each with one look at as many boards, decoded; their nodes' moulds from now on."""
@@ -173,10 +175,11 @@ class Intake:
             read_ns=frame_batch.read_ns(frames),
             minted_s=self._minted_s(usual, np.array([frame.mono_ns for frame in frames]), arrived_ns),
         )
-        self._believe(looks, arrived_ns)
-        for one, frame, (subject, data, _) in alike:
-            if frame.slow_ok:
+        fresh = self._believe(looks, arrived_ns).tolist()
+        for (one, frame, (subject, data, _)), is_fresh in zip(alike, fresh, strict=True):
+            if frame.slow_ok and is_fresh:
                 self._picture.gathering.add_reasons(one.rows, frame_batch.reasons(frame))
+                self._picture.gathering.add_temperatures(one.rows, frame_batch.temperature_c(frame))
             self._moulds.learn(subject, data, frame, one)
 
     def _minted_s(self, usual: list[Usual], mono_ns: Ints, arrived_ns: Ints) -> Floats:
@@ -190,13 +193,15 @@ class Intake:
         self._desk.frames_s = max(self._desk.frames_s, float(minted_s.max()))
         return minted_s
 
-    def _believe(self, looks: Looks, arrived_ns: Ints) -> None:
+    def _believe(self, looks: Looks, arrived_ns: Ints) -> Bools:
+        """(F,) frames that came soon enough to be readings."""
         picture = self._picture
         picture.safety.ledger.looks_heard(looks)
         late = arrived_ns / 1e9 - looks.minted_s > FRESH_S
         self._desk.dropped_late(int(late.sum()))
         fresh = looks if not late.any() else looks.some(~late)
         picture.gathering.add_looks(fresh.rows.ravel(), fresh.mean_w.ravel(), fresh.limit_w.ravel())
+        return ~late
 
     def _learn(self, frame: NodeFrame, subject: bytes, where: str) -> Usual | None:
         """What this node usually says, if a list that is known names all its boards in the fleet's order."""

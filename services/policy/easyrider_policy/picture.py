@@ -179,6 +179,9 @@ class Picture:
         self.gathering.add(rows[known], mean_w, limit_w)
         if view.reasons is not None:
             self.gathering.add_reasons(rows[known], view.reasons.filled(0)[known])
+        if view.temperature_c is not None:
+            celsius = np.ma.filled(view.temperature_c.astype(np.float64), np.nan)
+            self.gathering.add_temperatures(rows[known], celsius[known])
 
     def take_forecast(self, forecast: PowerForecast, minted_s: float) -> bool:
         """What is expected of the region's jobs, one message of several; whether a plan should be made at once."""

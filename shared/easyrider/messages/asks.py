@@ -15,13 +15,15 @@ Question = Literal[
     "explain_domain",
     "advice_offsets",
     "advice_fragmentation",
+    "advice_cooling",
     "trust",
 ]
 """`state`: everything live, for people and dry runs. `jobs`: every job, or the one named. `rules`: look at the
 store now and say whether its newest version was adopted. `free`: the operator releases what is booked for a node.
 `free_region`: the operator answers for a region right below that will not return. `explain_...`: which limit binds the
 one named, what it costs, and what would free it. `advice_offsets`: start offsets that keep the peaks of jobs apart.
-`advice_fragmentation`: the largest job that could start in each branch, and how one that is too large could. `trust`:
+`advice_fragmentation`: the largest job that could start in each branch, and how one that is too large could.
+`advice_cooling`: nodes with boards that heat slows, and cooler ones that could take their work. `trust`:
 how far each scope has come on its way from `observe` to `enforce`, and what the next mode asks for."""
 
 REFUSED = "refused"

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_asks import Asker
 from wired_site import Wired
@@ -106,3 +107,23 @@ async def test_before_anything_is_planned_what_could_start_is_unknown_and_not_no
 
     assert (offsets["domains"], offsets["says"]) == ([], UNPLANNED)
     assert (told["largest"], told["in_sum"], told["index"], told["says"]) == (None, None, None, UNPLANNED)
+
+
+async def test_a_node_that_heat_slows_is_told_with_the_cooler_ones_where_as_many_boards_are_idle(
+    led: Wired, asker: Asker
+) -> None:
+    calm: dict[str, Any] = await asker.body("advice_cooling")
+    led.picture.observation.limiters.heat_w[:2] = 300.0
+    led.picture.gathering.add_temperatures(np.arange(4), np.array([84.0, 88.0, 60.0, 61.0]))
+    busy: dict[str, Any] = await asker.body("advice_cooling")
+    led.picture.observation.layout.job_of[2:] = -1  # its job has ended
+
+    told: dict[str, Any] = await asker.body("advice_cooling")
+    led.picture.observation.unread_s[:] = 60.0
+    silent: dict[str, Any] = await asker.body("advice_cooling")
+
+    hot = {"node": "a", "boards": 2, "hottest_c": 88.0}
+    assert (calm["nodes"], calm["says"]) == ([], "no board that is read is slowed by heat: nothing to move")
+    assert busy["nodes"] == [hot | {"to": []}]
+    assert told["nodes"] == [hot | {"to": ["b"]}]
+    assert silent["nodes"] == []

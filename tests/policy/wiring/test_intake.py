@@ -17,8 +17,14 @@ NODES = ("proven", "dark", "fence")
 
 watts = st.floats(0, 800, width=32)
 cells = st.lists(st.sampled_from([0, 0, 0, 1, 2, 4]), min_size=2, max_size=2)
+SLOW = {
+    "temperature_c": np.array([61, 85], dtype="<i2").tobytes(), "util_pct": b"\x05\x06", "sm_mhz": bytes(4),
+    "mem_mhz": bytes(4), "reasons": np.array([0x20, 0x4], dtype="<u8").tobytes(), "memory_mb": bytes(8),
+    "mean10_w": bytes(8), "max10_w": bytes(8),
+}  # fmt: skip
 oddity = st.sampled_from(
     [{}] * 6
+    + [{**SLOW, "slow_ok": ok} for ok in (b"\0\0", b"\0\0", b"\0\1")]
     + [
         {"boot_id": "boot-0"},
         {"boot_id": "boot-2"},
@@ -81,9 +87,9 @@ def test_frames_taken_together_are_believed_as_frames_judged_one_by_one(batches:
         assert np.array_equal(
             together.picture.safety.ledger.roll.heard_s, alone.picture.safety.ledger.roll.heard_s
         )
-        for column in ("limit_w", "newest_w", "capped"):
+        for column in ("limit_w", "newest_w", "capped", "hot", "temperature_c"):
             ours, theirs = (getattr(w.picture.gathering, column) for w in (together, alone))
-            assert np.array_equal(ours, theirs, equal_nan=column != "capped"), column
+            assert np.array_equal(ours, theirs, equal_nan=column not in ("capped", "hot")), column
         assert np.array_equal(
             together.picture.gathering.take(), alone.picture.gathering.take(), equal_nan=True
         )

@@ -22,6 +22,7 @@ class Gathering:
         self.limit_w: Floats = np.full(boards, np.nan)
         self.capped: Bools = np.zeros(boards, dtype=np.bool_)
         self.hot: Bools = np.zeros(boards, dtype=np.bool_)
+        self.temperature_c: Floats = np.full(boards, np.nan)  # as read last
         self.newest_w: Floats = np.full(boards, np.nan)  # means that came since the last `take`
 
     def carried(self, before: Fleet, fleet: Fleet) -> "Gathering":
@@ -31,7 +32,7 @@ class Gathering:
         old = np.array([index.get(uuid, -1) for uuid in fleet.gpus], dtype=np.int64)
         here, there = np.flatnonzero(old >= 0), old[old >= 0]
         new.limit_w[here], new.capped[here] = self.limit_w[there], self.capped[there]
-        new.hot[here] = self.hot[there]
+        new.hot[here], new.temperature_c[here] = self.hot[there], self.temperature_c[there]
         return new
 
     def add(self, boards: NDArray[np.int64], mean_w: Floats, limit_w: Floats) -> None:
@@ -63,6 +64,10 @@ class Gathering:
         """What slows these boards (n,), as NVML's bits."""
         self.capped[boards] = (reasons & POWER_CAP) != 0
         self.hot[boards] = (reasons & HEAT) != 0
+
+    def add_temperatures(self, boards: NDArray[np.int64], temperature_c: Floats) -> None:
+        """Of these boards (n,), NaN where it was not read."""
+        self.temperature_c[boards] = temperature_c
 
     def take(self) -> Floats:
         """(k, G) rows, k the most any board has and at least 1, the newest of every board in the last row."""

@@ -112,10 +112,34 @@ class FragmentationTold(Told):
     says: str
 
 
+class DrainTold(Told):
+    """One node to send less work to."""
+
+    node: str
+    boards: int = Field(description="GPUs that heat slows")
+    hottest_c: float | None = Field(description="null: not read")
+    to: list[str] = Field(description="nodes at least 8 degrees cooler with as many idle GPUs, coolest first")
+
+
+class CoolingTold(Told):
+    """Nodes that heat slows, the hottest first."""
+
+    age_s: float
+    nodes: list[DrainTold]
+    left_out: int = Field(description="nodes that the answer has no room for")
+    says: str = Field(description="why none is named; empty where some are")
+
+
 @router.get("/offsets", response_model=OffsetsTold, responses=problems(*READS))
 async def read_offsets(request: Request, _caller: Viewer) -> Response:
     """Offsets and checkpoint moments with which the peaks of jobs below one domain do not add up."""
     return await _advice(request, "advice_offsets")
+
+
+@router.get("/cooling", response_model=CoolingTold, responses=problems(*READS))
+async def read_cooling(request: Request, _caller: Viewer) -> Response:
+    """Nodes with GPUs that heat slows, and cooler ones where as many are idle."""
+    return await _advice(request, "advice_cooling")
 
 
 @router.get("/fragmentation", response_model=FragmentationTold, responses=problems(*READS))
