@@ -1,13 +1,13 @@
 """What the coordinator answers and says, kept for a moment: control is never asked twice for the same thing at once."""
 
 import asyncio
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from easyrider import wire
 from easyrider.bus_port import Arrival, BusDown, BusPort, NoAnswer
 from easyrider.messages import Answer, Ask, Plan
 from easyrider.messages.asks import Question
@@ -22,13 +22,25 @@ KEPT_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An answer's document, and what it was at."""
+    """An answer's document, and what it was at; `body` is that document in JSON, as the coordinator said it."""
 
     document: Any
     version: int
     epoch: int
     t_ns: int
     heard_s: float
+    body: bytes = b"{}"
+    made: dict[str, bytes] = field(default_factory=dict)
+    """What routes made of it, by the name of whom it was made for: thousands of rows are written out once."""
+
+
+@dataclass(slots=True)
+class _Said:
+    """The newest plan, and its JSON once somebody has asked for it."""
+
+    plan: Plan
+    heard_s: float
+    body: bytes = b""
 
 
 class CoordinatorLink:
@@ -41,7 +53,7 @@ class CoordinatorLink:
         self._mono_s = mono_s
         self._kept: dict[tuple[str, str], Snapshot] = {}
         self._asking: dict[tuple[str, str], asyncio.Task[Snapshot]] = {}
-        self._plan: tuple[Plan, float] | None = None
+        self._plan: _Said | None = None
 
     async def state(self, node: str = "") -> Snapshot:
         """Everything live, or with the boards of one node alone. Raises `Problem`: 404, 503."""
@@ -83,16 +95,16 @@ class CoordinatorLink:
     def on_plan(self, plan: Plan, _arrival: Arrival) -> None:
         """The newest plan of whoever leads."""
         if plan.leading and plan.tree == self._tree:
-            self._plan = (plan, self._mono_s())
+            self._plan = _Said(plan, self._mono_s())
 
-    def plan(self) -> tuple[dict[str, Any], float]:
-        """The last plan, and its age in s. Raises `Problem` 503 where none came yet."""
-        if self._plan is None:
+    def plan(self) -> tuple[bytes, float]:
+        """The last plan in JSON, and its age in s. Raises `Problem` 503 where none came yet."""
+        said = self._plan
+        if said is None:
             raise coordinator_silent("it said no plan since this API started")
-        plan, heard_s = self._plan
-        document = msgspec.to_builtins(plan)
-        document.pop("kind", None)
-        return document, max(0.0, self._mono_s() - heard_s)
+        if not said.body:
+            said.body = _without_kind(said.plan)
+        return said.body, max(0.0, self._mono_s() - said.heard_s)
 
     async def _look(self, what: Question, name: str = "") -> Snapshot:
         key = (what, name)
@@ -112,7 +124,9 @@ class CoordinatorLink:
         if not answer.ok:
             raise Problem(503, "coordinator-refused", answer.reason, retry_after_s=2.0)
         now_s = self._mono_s()
-        snapshot = Snapshot(read(answer), answer.version, answer.epoch, answer.t_ns, now_s)
+        document = read(answer)
+        body = answer.body or b"{}"
+        snapshot = Snapshot(document, answer.version, answer.epoch, answer.t_ns, now_s, body)
         self._kept = {key: one for key, one in self._kept.items() if now_s - one.heard_s < KEPT_S}
         self._kept[what, name] = snapshot
         return snapshot
@@ -121,6 +135,11 @@ class CoordinatorLink:
 def read(answer: Answer) -> Any:
     """The document of an answer; an empty map where it has none."""
     try:
-        return json.loads(answer.body) if answer.body else {}
-    except ValueError as fault:
+        return msgspec.json.decode(answer.body) if answer.body else {}
+    except msgspec.DecodeError as fault:
         raise coordinator_silent(f"what it answered is no JSON: {fault}") from fault
+
+
+def _without_kind(plan: Plan) -> bytes:
+    body, head = msgspec.json.encode(plan), b'{"kind":"%b",' % wire.kind_of(Plan).encode()
+    return b"{" + body.removeprefix(head) if body.startswith(head) else body

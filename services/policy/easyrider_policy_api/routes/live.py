@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from easyrider_policy_api.coordinator_link import read
 from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.house import answer, change_of, house_of
+from easyrider_policy_api.house import answer, change_of, house_of, written
 from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.routes.callers import Operator, Viewer
 from easyrider_policy_api.routes.told import READS, WRITES, Told, parameters, problems
@@ -57,20 +57,18 @@ async def read_state(
     """
     link = house_of(request).link
     snapshot = await link.state(node)
-    told = snapshot.document if isinstance(snapshot.document, dict) else {"state": snapshot.document}
-    head = {
-        "version": snapshot.version,
-        "epoch": snapshot.epoch,
-        "age_s": round(link.age_s(snapshot), 3),
-    }
-    return answer(told | head)
+    told, age_s = snapshot.document, round(link.age_s(snapshot), 3)
+    head = {"version": snapshot.version, "epoch": snapshot.epoch, "age_s": age_s}
+    if isinstance(told, dict) and not told.keys() & head.keys():
+        return written(snapshot.body, **head)
+    return answer((told if isinstance(told, dict) else {"state": told}) | head)
 
 
 @router.get("/plan", response_model=PlanTold, responses=problems(*READS))
 async def read_plan(request: Request, _caller: Viewer) -> Response:
     """The newest plan of whoever leads, with the reason of each limit."""
-    document, age_s = house_of(request).link.plan()
-    return answer({"age_s": round(age_s, 3), "plan": document})
+    plan, age_s = house_of(request).link.plan()
+    return written(b'{"plan":' + plan + b"}", age_s=round(age_s, 3))
 
 
 @router.post(
