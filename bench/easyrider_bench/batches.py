@@ -40,7 +40,7 @@ def finish(entries: Sequence[Entry], keys: Sequence[Key], cells: Cells, say: Say
     missing: list[tuple[Entry, list[Key]]] = []
     whole = 0
     for entry in entries:
-        mine = [key for key in keys if entry.seeds is None or key.seed <= entry.seeds]
+        mine = [key for key in keys if entry.runs(key.oversub_pct, key.seed)]
         whole += len(mine)
         known = {key: cells.load(entry, key) for key in mine}
         found += [done for done in known.values() if done is not None]

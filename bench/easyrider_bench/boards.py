@@ -3,7 +3,7 @@
 import numpy as np
 
 from easyrider_bench.cases import STEP_S
-from easyrider_bench.controllers.contract import Floats
+from easyrider_bench.controllers.contract import Bools, Floats
 from easyrider_twin.gpus import DEAD_TIME_S, OVERSHOOT_MAX, SETTLE_S
 
 
@@ -18,6 +18,7 @@ class Boards:
         drawn = [
             np.random.default_rng([seed, 11]).uniform(0.0, OVERSHOOT_MAX, limit_w.shape[1]) for seed in seeds
         ]
+        self.bound: Bools = np.zeros(limit_w.shape, dtype=np.bool_)
         self.overshoot: Floats = 1.0 + (0.0 if exact else 1.0) * np.array(drawn)
 
     def follow(self, enforced_w: Floats) -> None:
@@ -26,7 +27,6 @@ class Boards:
         self.limit_w += self._blend * (self._coming.pop(0) - self.limit_w)
 
     def capped(self, natural_w: Floats) -> Floats:
-        """What each board draws at full effort."""
-        return np.where(
-            natural_w > self.limit_w, np.minimum(natural_w, self.limit_w * self.overshoot), natural_w
-        )
+        """What each board draws at full effort; `bound` then tells which of them their limits hold back."""
+        self.bound = natural_w > self.limit_w
+        return np.where(self.bound, np.minimum(natural_w, self.limit_w * self.overshoot), natural_w)

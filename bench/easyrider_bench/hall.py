@@ -114,7 +114,7 @@ class Hall:
 
     def _look(self, step: int, now_s: float) -> None:
         self.notices.see(now_s)
-        self.watching.sample(now_s)
+        self.watching.sample(now_s, self.boards.bound)
         if not self.controllers:
             return
         due = step % self._period == 0
@@ -129,13 +129,13 @@ class Hall:
         self.looks[run] += 1
         if self.entry.truth:
             known = truth(run, case, now_s, self.timelines, self.boards, self.supply, enforced_w)
-            began_s = time.process_time() if timed else 0.0
+            began_s = time.thread_time() if timed else 0.0
             limit_w = cast(Clairvoyant, controller).decide(now_s, seen, known)
         else:
-            began_s = time.process_time() if timed else 0.0
+            began_s = time.thread_time() if timed else 0.0
             limit_w = cast(Controller, controller).decide(now_s, seen)
         if timed:
-            self.plan_cpu_s[run] += time.process_time() - began_s
+            self.plan_cpu_s[run] += time.thread_time() - began_s
             self.timed[run] += 1
         if limit_w is None:
             return

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from easyrider_bench.cases import Case
-from easyrider_bench.controllers.contract import Floats, Observation
+from easyrider_bench.controllers.contract import Bools, Floats, Observation
 from easyrider_bench.meters import Meters
 from easyrider_bench.notices import Notices
 from easyrider_bench.sensors import Sensors
@@ -13,6 +13,8 @@ from easyrider_bench.supply import Supply
 
 KEPT = 600
 """Samples kept for a controller that looks seldom: one minute."""
+SLOW_LOOKS = 10
+"""Boards tell what slows them every so many samples, each node on its own beat."""
 
 
 class Watching:
@@ -29,15 +31,20 @@ class Watching:
         self._seen_seq = np.zeros_like(meters.seq)
         self._dead = [(run, dead) for run, case in enumerate(cases) for dead in case.dead]
         self._boards = [case.site.node_of for case in cases]
+        self._flagged = np.zeros((len(cases), cases[0].site.gpus), dtype=np.bool_)
+        self._beat = cases[0].site.node_of % SLOW_LOOKS
 
-    def sample(self, now_s: float) -> None:
-        """Read all boards."""
+    def sample(self, now_s: float, bound: Bools) -> None:
+        """Read all boards; those that their limits hold back are `bound` (runs, boards)."""
         energy_w, instant_w, average_w = self._sensors.look(now_s)
+        heard = np.broadcast_to(self._beat == self._taken % SLOW_LOOKS, bound.shape).copy()
         for run, dead in self._dead:
             if dead.begin_s <= now_s < dead.end_s:
                 mine = self._boards[run] == dead.node
                 for values in (energy_w, instant_w, average_w):
                     values[run, mine] = np.nan
+                heard[run, mine] = False
+        self._flagged = np.where(heard, bound, self._flagged)
         self._samples.append((now_s, energy_w, instant_w, average_w))
         self._taken += 1
         if len(self._samples) > 2 * KEPT:
@@ -61,6 +68,7 @@ class Watching:
             energy_w=np.array([each[1][run] for each in samples]),
             instant_w=np.array([each[2][run] for each in samples]),
             average_w=np.array([each[3][run] for each in samples]),
+            flagged=self._flagged[run].copy(),
             enforced_w=enforced_w.copy(),
             silent_s=self._silent_s(run, now_s),
             jobs=tuple(self._notices.jobs[run].values()),

@@ -139,6 +139,7 @@ class Observation:
 
     `energy_w` are means between two refreshes of the energy counter over the counter's own time; `instant_w` looks at
     a part of the time and may alias; `average_w` is the mean of one second. All three carry the board's gain error.
+    `flagged` is what boards said of themselves in the last second: a power cap slows them (NVML's event reasons).
     """
 
     now_s: float
@@ -146,6 +147,7 @@ class Observation:
     energy_w: Floats  # (K, G) mean of the 0.1 s before; NaN for a card without a counter
     instant_w: Floats  # (K, G)
     average_w: Floats  # (K, G)
+    flagged: Bools  # (G,)
     enforced_w: Floats  # (G,) read back just now, which answers a command also where telemetry is dead
     silent_s: Floats  # (N,) since the telemetry of the node was last heard; 0 while it is
     jobs: tuple[JobRow, ...]
@@ -218,4 +220,9 @@ class Entry:
     truth: bool = False  # `make` gives a `Clairvoyant`
     exact: bool = False  # runs in a hall whose cards do not overshoot and whose meters are instant
     seeds: int | None = None  # runs it for the first so many seeds alone
+    levels: tuple[int, ...] = ()  # and at these oversubscriptions alone; empty: at all
     sources: tuple[str, ...] = ()  # module names whose text decides whether a finished cell is still good
+
+    def runs(self, level: int, seed: int) -> bool:
+        """Whether it is run at this oversubscription with this seed."""
+        return (self.seeds is None or seed <= self.seeds) and (not self.levels or level in self.levels)

@@ -4,13 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from easyrider.moments import unix_s
 from easyrider.tree import Rules
 from easyrider.tree_reader import read_document
-from easyrider_bench.controllers.contract import Contingency, Site
+from easyrider_bench.controllers.contract import Contingency, DemandTerms, Site
 
 TREE = "hall"
 BATTERY = "battery"
 """Name of a planned loss of mains; the meter of the supply tells of it."""
+MONTH, MONTH_ENDS = "2026-12", "2027-01-01T00:00:00Z"
+INTERVALS_TO_ITS_END = 3
+"""A billed run ends a month: the interval under way, the next, and one that the run does not see closed."""
 
 
 def rules_of(site: Site) -> Rules:
@@ -36,12 +40,42 @@ def rules_of(site: Site) -> Rules:
         },
         "leases": {"dead_man_s": site.dead_man_s},
     }
+    if site.demand is not None:
+        document |= _billed(site, site.demand)
     return read_document(document, site.name)
+
+
+def clock_s(site: Site) -> float:
+    """Unix seconds at 0 of the run's clock, so that its intervals are the meter's; 0 where nothing is billed."""
+    if site.demand is None:
+        return 0.0
+    last_s = site.demand.first_begin_s + INTERVALS_TO_ITS_END * site.demand.interval_s
+    return unix_s(MONTH_ENDS) - last_s
 
 
 def meter_of(domain: str) -> str:
     """The name of a domain's meter."""
     return f"{domain}-meter"
+
+
+def _billed(site: Site, terms: DemandTerms) -> dict[str, Any]:
+    """The root's demand charge."""
+    return {
+        "tariffs": [
+            {"id": "grid", "currency": "EUR", "periods": [{"demand_price_per_kw": terms.price_per_kw}]}
+        ],
+        "demands": [
+            {
+                "id": "feed",
+                "domain": site.domains[0].id,
+                "tariff": "grid",
+                "work_price_per_gpu_h": terms.gpu_hour_price,
+                "interval_min": round(terms.interval_s / 60.0),
+                "month": MONTH,
+                "month_peak_w": terms.month_peak_w,
+            }
+        ],
+    }
 
 
 def _domain(site: Site, place: int) -> dict[str, Any]:

@@ -114,7 +114,9 @@ class Clairvoyant(Coordinator):
         )
         own_w = self._fixed_w + truth.unmanaged_w.mean(axis=0)
         others_w = self._carries @ node_w + site.contains @ own_w
-        left_w = self._window.left_w(truth.target_w.min(axis=0), float(truth.ahead_s[-1]))
+        places = [picture.fleet.domain_index[domain.id] for domain in site.domains]
+        aim_w = np.minimum(truth.target_w.min(axis=0), picture.billing.ceiling_w[places])
+        left_w = self._window.left_w(aim_w, float(truth.ahead_s[-1]))
         usual = budgets(
             picture.observation,
             picture.walls,
@@ -124,6 +126,5 @@ class Clairvoyant(Coordinator):
             reactive=False,
         )
         target_w = np.full(len(usual.target_w), np.inf)
-        places = [picture.fleet.domain_index[domain.id] for domain in site.domains]
         target_w[places] = left_w - others_w
         return Budgets(target_w=target_w, hard_w=usual.hard_w, held_back_w=np.zeros_like(target_w))

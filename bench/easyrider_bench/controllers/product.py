@@ -12,9 +12,10 @@ from easyrider import subjects
 from easyrider.bus_port import Arrival
 from easyrider.messages import ExitGrant, JobEvent, MeterReading
 from easyrider_bench.controllers.contract import Floats, JobRow, Observation, Site
-from easyrider_bench.controllers.declared import meter_of, rules_of
+from easyrider_bench.controllers.declared import clock_s, meter_of, rules_of
 from easyrider_bench.controllers.guardians import BOOT, REGION, Guardians
 from easyrider_policy.coordinator import Coordinator
+from easyrider_policy.core.gather import POWER_CAP
 from easyrider_policy.core.looks import Looks
 from easyrider_policy.handlers import Desk
 from easyrider_policy.picture import Picture
@@ -37,6 +38,7 @@ class EasyRider:
         self.picture = Picture(rules_of(site), REGION, BIRTH_S)
         self.coordinator = Coordinator(self.picture)
         self.desk = Desk(self.picture, self.coordinator, lambda _: None, lambda *_: True)
+        self._clock_s = clock_s(site) - BIRTH_S
         self._beat_s = -np.inf
         self._jobs: dict[str, tuple[JobRow, float]] = {}
         self._meter_seq = 0
@@ -60,7 +62,7 @@ class EasyRider:
         return self._look(mono_s)
 
     def _look(self, mono_s: float) -> Floats | None:
-        orders = self.coordinator.look(mono_s).orders
+        orders = self.coordinator.look(mono_s, self._clock_s + mono_s).orders
         for command in orders.messages:
             assert not isinstance(command, ExitGrant)  # nobody leaves
             self.guardians.take(command, mono_s)
@@ -147,6 +149,9 @@ class EasyRider:
             for size in {len(self._rows[n]) for n in nodes}:
                 alike = np.array([n for n in nodes if len(self._rows[n]) == size])
                 self._columns(alike, mean_w, seen.enforced_w, at_s)
+        told = np.isin(self.site.node_of, heard)
+        reasons = np.where(seen.flagged, POWER_CAP, 0).astype(np.uint64)
+        picture.gathering.add_reasons(np.flatnonzero(told), reasons[told])
         for n in heard.tolist():
             picture.frames_s[self.site.node_ids[n]] = mono_s
 

@@ -20,6 +20,7 @@ LOOK_S = 0.1
 """The product looks at what it heard ten times a second; it plans once a second, and when something happened."""
 SHOWN_SEEDS = 1
 """Of the two that only show what learning costs: nothing is judged by them, and each takes as long as the product."""
+SHOWN_LEVELS = (30,)
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(name="none", make=None),
@@ -45,6 +46,7 @@ ENTRIES: tuple[Entry, ...] = (
         woken=True,
         truth=True,
         seeds=SHOWN_SEEDS,
+        levels=SHOWN_LEVELS,
         sources=(f"{HERE}.known_curves", f"{HERE}.foresight", *PRODUCT),
     ),
     Entry(
@@ -54,6 +56,7 @@ ENTRIES: tuple[Entry, ...] = (
         woken=True,
         exact=True,
         seeds=SHOWN_SEEDS,
+        levels=SHOWN_LEVELS,
         sources=PRODUCT,
     ),
 )

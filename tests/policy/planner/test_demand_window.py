@@ -267,3 +267,13 @@ def test_a_pause_leaves_a_gap_and_no_watts_out_of_nothing():
 
     assert billing.every[0].energy_j == pytest.approx(400.0 * 50_000.0, rel=0.01)
     assert billing.every[0].known_s < 110.0
+
+
+def test_a_peak_is_held_as_if_the_time_before_anybody_looked_had_been_as_high():
+    billing = Billing(fleet(), [FLAT], [WINDOW])
+
+    run(billing, LAST_DAY + 450.0, 1.0, natural_w=HALL.least_w)  # asleep while we look first
+    drawn_w = run(billing, LAST_DAY + 451.0, 440.0)
+
+    closes_w = (450.0 * 80_000.0 + sum(drawn_w) + 10 * drawn_w[-1]) / LENGTH_S
+    assert closes_w == pytest.approx(80_000.0, rel=0.01)

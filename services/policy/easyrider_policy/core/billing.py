@@ -57,6 +57,7 @@ class Standing:
     past_w: deque[float] = field(default_factory=lambda: deque(maxlen=PAST))
     interval: Interval | None = None
     energy_j: float = 0.0
+    feared_j: float = 0.0  # what could have been drawn besides while nobody looked
     would_j: float = 0.0
     known_s: float = 0.0
     cost: float = 0.0
@@ -85,7 +86,7 @@ class Standing:
 
 
 _RUNNING = (
-    *("interval", "energy_j", "would_j", "known_s", "cost", "energy_cost", "left_s"),
+    *("interval", "energy_j", "feared_j", "would_j", "known_s", "cost", "energy_cost", "left_s"),
     *("natural_w", "ratio", "aim", "why"),
 )
 
@@ -174,6 +175,8 @@ class Billing:
             # What was drawn before we looked is not known; it is taken to have been as now.
             gone_s = unix_s - interval.begins_s if one.interval is None or elapsed_s > GAP_S else 0.0
             fill_w = drawn_w if np.isfinite(drawn_w) else 0.0 if load is None else load.natural_w
+            # It may have been the month's highest all the same, and whoever holds a peak reckons with that.
+            one.feared_j = gone_s * max(0.0, (one.billed_w(unix_s) or 0.0) - fill_w)
             one.interval, one.known_s, one.cost, one.energy_cost = interval, 0.0, 0.0, 0.0
             one.energy_j = one.would_j = gone_s * fill_w
             elapsed_s = min(elapsed_s, unix_s - interval.begins_s)
@@ -208,7 +211,7 @@ class Billing:
             past_w=np.array(one.past_w, dtype=np.float64),
             intervals_left=max(0.0, left / one.length_s * hour.week_share),
         )
-        aim = choose(load, bill, one.energy_j, one.left_s, one.length_s)
+        aim = choose(load, bill, one.energy_j + one.feared_j, one.left_s, one.length_s)
         close_w = one.close_w or 0.0
         one.why = (
             "it pays" if aim else "below what is billed anyhow" if close_w <= billed_w else "it would not pay"

@@ -20,6 +20,7 @@ _PARTS: Final = {
     "paces": ("free_s", "free_heard", "slow", "slow_heard"),
     "stalls": ("stalled", "low_s", "missing_s", "woke_s"),
     "duty": ("seconds", "ratios", "age_s", "duty"),
+    "flags": ("said_s", "limit_w"),
     "rhythms": ("ring", "period_s", "confidence", "heard_s"),
 }
 

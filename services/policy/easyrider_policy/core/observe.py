@@ -13,6 +13,7 @@ from easyrider_policy.core import curves
 from easyrider_policy.core.busy import Busy
 from easyrider_policy.core.carrying import carry_boards, carry_jobs
 from easyrider_policy.core.duty import Duty
+from easyrider_policy.core.flags import Flags
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.learned_curves import SETTLED_S, LearnedCurves
 from easyrider_policy.core.limiters import Limiters
@@ -27,10 +28,6 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 STEP_S: Final = 0.1
-HIDING_SHARE: Final = 0.965
-"""A sample above this share of its limit is hidden by it."""
-FLAGGED_SHARE: Final = 0.90
-"""The same where the boards themselves say that a power cap slows them: their sensors may read low."""
 STILL_S: Final = 1.5
 UNREAD_S: Final = 3.0
 """A board not read for longer is not where it was."""
@@ -49,6 +46,7 @@ class Observation:
         self.busy = Busy(jobs)
         self.learned = LearnedCurves(layout.max_w)
         self.paces = Paces(jobs)
+        self.flags = Flags(jobs)
         self.stalls = Stalls(layout.started_s > LONG_AGO_S)
         self.duty = Duty(jobs)
         self.rhythms = Rhythms(jobs)
@@ -89,15 +87,14 @@ class Observation:
         self.ahead_w[self.ahead_until_s < now_s] = np.nan
         sample_w = self._per_job(mean_w)
         cap_w = self._job_limit(limit_w)
-        near = HIDING_SHARE * cap_w
-        if capped is not None:
-            near = np.where(self._any_board(capped), FLAGGED_SHARE, HIDING_SHARE) * cap_w
+        self.flags.add(None if capped is None else self._any_board(capped), cap_w, span_s)
+        near = self.flags.near_w(cap_w)
         pinned = sample_w > near
         settled_s = np.minimum.reduceat(self.still_s[layout.seat], layout.job_start)
         # Just after a limit moved the draw still answers to the lower of the two.
         unsettled = settled_s < STILL_S
         self.lowest_w = np.where(unsettled, np.fmin(self.lowest_w, cap_w), cap_w)
-        hidden = pinned | (unsettled & (sample_w > HIDING_SHARE * self.lowest_w))
+        hidden = pinned | (unsettled & (sample_w > self.flags.near_w(self.lowest_w)))
         hidden |= self._any_board(self.limiters.held)  # such draw is no demand
         self.busy.add(sample_w, hidden, self.peaks.peak_w)
         self.rhythms.add(sample_w, hidden)
@@ -121,7 +118,7 @@ class Observation:
         """
         if not self.stalls.stalled.any():
             return np.zeros(0, dtype=np.int64)
-        near_w = HIDING_SHARE * self._job_limit(limit_w)
+        near_w = self.flags.near_w(self._job_limit(limit_w))
         woken = self.stalls.pinned(now_s, self._highest(newest_w), near_w)
         for job in woken:
             self.duty.reset(int(job))

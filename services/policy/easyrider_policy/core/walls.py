@@ -12,15 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easyrider_policy.core.fleet import Fleet
+from easyrider_policy.core.lateness import Lateness
 from easyrider_policy.core.reckoning import Reckoning
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 SECONDS: Final = 64
 """Seconds of wall watts kept: the longest `target_window_s` that is averaged."""
 _STEPS: Final = 10
 _QUIET_S: Final = 5
+_CLEAR_READINGS: Final = 3
+_NEWEST: Final = 2
+"""What a reading shows of a second too early or too late, the next one shows the other way round."""
+_NEWS: Final = 2.0
+"""Of how far readings wander: what is more than that above the offset has come, and is no noise."""
 _AFTER: Final = 1
 """Readings that are waited for before one is learned from: whatever seconds it covers, all around it was quiet."""
 _OUTLYING: Final = 3.0
@@ -52,6 +59,8 @@ class Walls:
         self.ring = np.zeros((SECONDS, domains))
         self.filled = 0
         self.reckoning = Reckoning(domains)
+        self.lateness = Lateness(domains)
+        self._beside = np.full((_CLEAR_READINGS, domains), np.nan)  # of the newest clear readings
         self.reckoned_w = np.full(domains, np.nan)  # board part that the newest plan expects
         windows_s = [min(SECONDS, max(1, round(d.target_window_s))) for d in fleet.domain_records]
         self._windows = [(span, np.array([w == span for w in windows_s])) for span in sorted(set(windows_s))]
@@ -78,6 +87,7 @@ class Walls:
         else:
             part = self._climbed(board_w)
         self.board_part_w = part[-1]
+        self.lateness.add(part)
         if len(part) == _STEPS and self._at == 0:
             self.newest[:] = part
         else:
@@ -108,6 +118,7 @@ class Walls:
 
     def meters(self, meter_w: Floats, period_s: float) -> None:
         """Learn from fresh meter readings (D,), NaN where there is none, `period_s` after the last time."""
+        clear = self._clear(meter_w, period_s)
         self._waiting.append(meter_w)
         if len(self._waiting) <= _AFTER:
             return
@@ -118,7 +129,7 @@ class Walls:
         mean = recent.sum(axis=0) / len(recent)
         quiet = recent.max(axis=0) - recent.min(axis=0) <= _QUIET_SHARE * np.maximum(mean, 1.0)
         seen = meter_w - mean
-        good = np.isfinite(seen) & quiet
+        good = np.isfinite(seen) & quiet & ~clear
         first = good & np.isnan(self.offset_w)
         self.offset_w[first] = seen[first]
         share = min(1.0, _PER_S * period_s)
@@ -128,6 +139,29 @@ class Walls:
         self.offset_w += share * error
         self.swing_w += np.where(good, share * (np.minimum(np.abs(error), edge_w) - self.swing_w), 0.0)
         self.lessons += good
+
+    def _clear(self, meter_w: Floats, period_s: float) -> Bools:
+        """Learn from readings that are clear by themselves; the domains (D,) of such."""
+        beside = self.lateness.hear(meter_w)
+        if beside is None:
+            return np.zeros(len(meter_w), dtype=np.bool_)
+        self._beside = np.roll(self._beside, -1, axis=0)
+        self._beside[-1] = np.where(beside.clear, beside.watts, np.nan)
+        seen_w = self._beside.mean(axis=0)
+        clear: Bools = np.isfinite(seen_w)
+        first = clear & np.isnan(self.offset_w)
+        self.offset_w[first] = seen_w[first]
+        with np.errstate(invalid="ignore"):
+            error_w = np.where(clear, seen_w - self.offset_w, 0.0)
+            newest_w = np.where(clear, self._beside[-_NEWEST:].mean(axis=0) - self.offset_w, 0.0)
+        # What came beside our boards counts at once; that it is gone is believed slowly.
+        share = min(1.0, _PER_S * period_s)
+        came_w = newest_w - _NEWS * beside.wanders_w
+        self.offset_w += np.where(came_w > 0, np.maximum(came_w, share * error_w), share * error_w)
+        off_w = np.minimum(np.abs(error_w), beside.wanders_w)
+        self.swing_w += np.where(clear, share * (off_w - self.swing_w), 0.0)
+        self.lessons += clear
+        return clear
 
     def doubt(self, silent: Iterable[int]) -> None:
         """Domains whose meter is silent now: what it taught counts again once it speaks."""
