@@ -75,3 +75,13 @@ def test_a_board_that_is_not_controlled_may_do_what_it_likes():
 
 def test_the_first_state_is_no_drift():
     assert notice(None, state(gpu(700, 700))) == ()
+
+
+def test_b006_an_outside_cap_is_told_once_as_external_cap_with_what_was_asked_and_what_is_enforced():
+    capped = state(gpu(300, 155))
+
+    (first,) = notice(state(gpu(300, 300)), capped)
+    later = [notice(capped, capped) for _ in range(60)]
+
+    assert (first.cause, first.requested_w, first.enforced_w) == ("external_cap", 300, 155)
+    assert later == [()] * 60

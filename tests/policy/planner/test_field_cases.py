@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from small_world import MIN_W, PDU_A, SLOPE, UPS, World, load, site
 
+from easyrider_policy.core.history import alarms
+
 A, B = range(8), range(8, 16)
 
 
@@ -39,6 +41,35 @@ def test_b010_a_cut_that_lets_a_card_draw_more_is_answered_by_a_sibling_of_lower
 
     assert any(alarmed)
     assert world.limit("other") < before_w - 20.0
+
+
+def test_b010_a_card_that_leaps_over_its_rating_is_an_alarm_within_two_samples():
+    world = World(site(hard_is_target=("pdu-a",)), [load("a", A, 500.0), load("b", B, 500.0)])
+    world.run(30)
+    fleet, walls, zero = world.fleet, world.walls, np.zeros(3)
+    calm = alarms(fleet, walls, fleet.aim_w, fleet.hard_w, zero)
+    leaps_w = np.where(np.arange(32) < 16, 900.0, 75.0)[None, :]
+
+    after = []
+    for _ in range(2):
+        walls.add(leaps_w)
+        after.append(bool(alarms(fleet, walls, fleet.aim_w, fleet.hard_w, zero)[PDU_A]))
+
+    assert not calm.any()
+    assert any(after)
+
+
+def test_b010_after_a_cut_that_lifted_the_limit_the_domain_is_back_under_its_target_without_that_card():
+    important, other = load("important", A, 640.0, weight=4.0), load("other", B, 640.0, weight=1.0)
+    world = World(site(pdu_w=17_500.0), [important, other])
+    world.run(60)
+    world.overshoot[list(A)], important.peak_w = 1.3, 740.0  # for as long as it lasts, it obeys nothing
+
+    share = [float(world.second().observed_w[PDU_A] / world.fleet.aim_w[PDU_A]) for _ in range(40)]
+
+    assert share[0] > 1.02
+    assert np.convolve(share, np.full(10, 0.1), mode="valid")[-5:].max() <= 1.015
+    assert world.limit("other") < world.limit("important")
 
 
 def test_b011_a_card_that_something_else_holds_is_no_starving_one_and_nothing_swings():

@@ -104,6 +104,31 @@ def test_b016_a_superchip_reserves_its_capped_gpu_and_the_declared_rest_of_the_m
     assert sums.counted_w[0] == 2400.0
 
 
+def test_b016_while_the_modules_own_reading_is_missing_nothing_stands_in_for_it_and_nothing_is_lent_on_it():
+    module = build(superchip(1500.0), [Board(uuid="g", node="n", min_w=200.0, max_w=1400.0)])
+    silent = Meters(module).estimates(10.0)
+    every = np.ones(1, dtype=np.bool_)
+
+    sums = add_up(module, vector(900.0), every, module.settable, module.hard_w, silent)
+
+    assert np.isnan(Meters(module).shown_w(10.0)[0])  # unknown, and not 0
+    assert sums.counted_w[0] == 2400.0
+    assert sums.blocked == {0: "meter:module"}
+
+
+def test_b016_a_cap_of_the_gpu_is_no_cap_of_the_module():
+    module = build(superchip(1500.0), [Board(uuid="g", node="n", min_w=200.0, max_w=1400.0)])
+    every = np.ones(1, dtype=np.bool_)
+
+    sums = [
+        add_up(module, vector(limit_w), every, module.settable, module.hard_w, Meters(module).estimates(0.0))
+        for limit_w in (200.0, 900.0, 1400.0)
+    ]
+
+    # Over its 2900 W only as its GPU and the rest together may be, whatever the rest draws just now.
+    assert [float(one.counted_w[0]) for one in sums] == [1700.0, 2400.0, 2900.0]
+
+
 def test_b016_a_module_whose_rest_is_not_declared_is_refused_rather_than_taken_for_nothing():
     with pytest.raises(BadTree, match=r"classes\.superchip\.overhead_w is missing"):
         read(
