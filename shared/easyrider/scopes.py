@@ -96,3 +96,26 @@ def _stub(domain: Domain, region: Region) -> Domain:
         meters=(),
         supply_modules=None,
     )
+
+
+def line_of(rules: Rules, scope: str) -> tuple[str, ...]:
+    """A scope and every scope below it, parents first; the name alone in a document without regions."""
+    found = [scope]
+    for name in found:
+        found += [region.id for region in children(rules, name)]
+    return tuple(found)
+
+
+def whole_of(rules: Rules, scope: str) -> Rules:
+    """The document of a scope and all below it as one scope. Raises `BadTree` for a name that is no scope."""
+    own = find(rules, scope)
+    if own is None:
+        return rules
+    line, held = frozenset(line_of(rules, scope)), owners(rules)
+    kept = [
+        replace(domain, parent=None, feeds=None) if domain.id == own.domain else domain
+        for domain in rules.domains
+        if held[domain.id] in line
+    ]
+    nodes = tuple(node for node in rules.nodes if held[node.domain] in line)
+    return replace(rules, domains=tuple(kept), nodes=nodes, regions=())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from easyrider.scopes import part_of
+from easyrider.scopes import children, line_of, whole_of
 from easyrider.tree import Rules
 from easyrider_policy.core.fleet import Board, Fleet, Floats, build
 from easyrider_policy.core.foretold import lacking_w
@@ -26,9 +26,9 @@ class Foretold:
 
 
 def foretell(before: Rules, after: Rules, state: State, region: str) -> Foretold:
-    """What `after` lets go of `before`, by a `state` that tells of every board (`easyrider_policy.live`)."""
+    """What `after` lets go of `before`, by a `state` that tells of every board of the scope and of those below it."""
     rows = {row["uuid"]: row for row in state["boards"] if row.get("controlled")}
-    fleet = build(part_of(before, region), [_board(row) for row in state["boards"]])
+    fleet = build(whole_of(before, region), [_board(row) for row in state["boards"]])
     labels = [_labels(job, fleet) for job in state["jobs"]]
     held = np.array([uuid in rows for uuid in fleet.gpus], dtype=np.bool_)
     ours = held & managed(modes(before.modes, fleet, labels))
@@ -44,8 +44,21 @@ def foretell(before: Rules, after: Rules, state: State, region: str) -> Foretold
     room_w = np.array([_watts(room.get(name)) for name in fleet.domains], dtype=np.float64)
     counted_w = np.nan_to_num(_column(fleet, rows, "counted_w"), nan=0.0)
     overshoot = np.nan_to_num(_column(fleet, rows, "overshoot"), nan=1.0)
-    lacks = lacking_w(fleet, counted_w, overshoot, leaving_w, ours & fleet.settable, room_w)
+    shares = _shares(before, region, fleet, state)
+    lacks = lacking_w(fleet, counted_w, overshoot, leaving_w, ours & fleet.settable, room_w, shares)
     return Foretold(gpus=int(leaves.sum()), nodes=nodes, lacking_w=lacks, holds=holds)
+
+
+def _shares(rules: Rules, scope: str, fleet: Fleet, state: State) -> dict[int, tuple[float, float]]:
+    """What regions below are guaranteed and what is counted there, by the row of their domain."""
+    told = {row["domain"]: row for row in state["domains"]}
+    found = {}
+    for region in (below for name in line_of(rules, scope) for below in children(rules, name)):
+        row, domain = fleet.domain_index.get(str(region.domain)), told.get(region.domain)
+        if row is not None and domain is not None:
+            used_w = _watts(domain.get("hard_limit_w")) - _watts(domain.get("room_w"))
+            found[row] = (region.guaranteed_w or 0.0, used_w)
+    return found
 
 
 def _board(row: State) -> Board:
