@@ -29,8 +29,9 @@ from easyrider_twin.world import Job
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(300)]
 
-SAID_ELSEWHERE = {"audit", "demand_interval"}
-"""By the admin API, and at the quarter of an hour of a billed domain; their own tests hold them."""
+SAID_ELSEWHERE = {"audit", "demand_interval", "policy_refused", "gate_met", "trust_lost"}
+"""By the admin API, at the quarter of an hour of a billed domain, of a plug-in policy, and after days or minutes in
+one mode; their own tests hold them."""
 ROGUE = """
 import sys
 from pynvml import *
@@ -230,9 +231,11 @@ def test_newer_rules_that_change_modes_hold_raises_and_set_a_target(site: Site, 
     assert (held["held"], held["domains"], held["by"]) == (True, ["pdu"], "ada")
     begun = stream.wait("target", lambda data: data["id"] == "evening")
     assert (begun["domain"], begun["target_w"]) == ("pdu", 2600.0)
-    enforce = (ModeRule(selector={"node": ("*",)}, mode="enforce"),)
+    enforce = (ModeRule(selector={"node": ("*",)}, mode="enforce", override="as it was before"),)
     put_rules(site, lambda rules: dataclasses.replace(rules, holds=(), targets=(), modes=enforce))
     stream.wait("hold", lambda data: data["id"] == "work" and not data["held"])
+    back = stream.wait("mode_change", lambda data: data["to"] == "enforce")
+    assert (back["gate"], back["override"]) == ("overridden", "as it was before")
 
 
 def test_a_node_that_falls_silent_and_speaks_again(site: Site, stream: Stream) -> None:
