@@ -25,6 +25,7 @@ from easyrider_policy.live import (
     LiveState,
 )
 from easyrider_policy.moment import Moment
+from easyrider_policy.room import LARGEST_BODY, STATE_SHARES, cut
 from easyrider_policy.telling import target_plans
 from easyrider_policy.telling_demands import demand_plans
 from easyrider_policy.telling_regions import region_plans
@@ -32,6 +33,8 @@ from easyrider_policy.telling_regions import region_plans
 BOARDS_TOLD = 3_000
 """Boards that one answer has room for; more are asked for by node."""
 JOBS_TOLD = 2_000
+ROOM_OF_A_NODE = 32 * 1024
+"""Bytes that stay free for the boards of one node, which are asked for by its name."""
 AT_ONCE = 200
 """Jobs that are told before the loop has its turn."""
 
@@ -52,8 +55,9 @@ class Answers:
         async with self._within() as moment:
             found = moment.made.get(("state", node))
             if found is None:
-                moment.rest = moment.rest or await self._rest()
-                own = self._own(node)
+                if not moment.rest:
+                    moment.rest, moment.left_out = await self._rest()
+                own = self._own(node, moment)
                 found = moment.made["state", node] = own if node else moment.rest + own
             return moment.rest + found if node else found
 
@@ -75,8 +79,8 @@ class Answers:
             yield self._moment
             self._moment.spent_s += self._now_s() - began_s
 
-    async def _rest(self) -> bytes:
-        """What the state of every node has in common."""
+    async def _rest(self) -> tuple[bytes, dict[str, int]]:
+        """What the state of every node has in common, and how many rows of its lists have no room in one answer."""
         every_job = await self._live_jobs("")
         domains = self._domains()
         await asyncio.sleep(0)
@@ -84,18 +88,19 @@ class Answers:
         await asyncio.sleep(0)
         whole = msgspec.structs.asdict(self._whole(domains, nodes, every_job))
         del whole["boards"], whole["left_out"]
-        told = msgspec.json.encode(whole)[:-1]
+        told, left_out = cut(whole, STATE_SHARES, LARGEST_BODY - ROOM_OF_A_NODE)
+        left_out["jobs"] = left_out.get("jobs", 0) + self._jobs_left_out()
         await asyncio.sleep(0)
-        return told
+        return told, left_out
 
-    def _own(self, node: str) -> bytes:
+    def _own(self, node: str, moment: Moment) -> bytes:
         """What is told of a node's boards, of all with no name: the end of a document that `_rest` began."""
-        boards = self._boards(self._now_s(), node)
-        left_out = {
-            "boards": 0 if node else len(self._coordinator.picture.fleet.gpus) - len(boards),
-            "jobs": self._jobs_left_out(),
-        }
-        return b"," + msgspec.json.encode({"boards": boards, "left_out": left_out})[1:]
+        boards, count = self._boards(self._now_s(), node), len(self._coordinator.picture.fleet.gpus)
+        left_out = {"boards": 0 if node else count - len(boards), **moment.left_out}
+        own = b"," + msgspec.json.encode({"boards": boards, "left_out": left_out})[1:]
+        if node or not boards or len(moment.rest) + len(own) <= LARGEST_BODY:
+            return own
+        return b"," + msgspec.json.encode({"boards": [], "left_out": {**left_out, "boards": count}})[1:]
 
     async def _jobs(self, only: str) -> bytes:
         found = await self._live_jobs(only)

@@ -14,12 +14,12 @@ from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.freeing import why_not
 from easyrider_policy.dark_regions import DarkRegions
 from easyrider_policy.explain_answers import ExplainAnswers
+from easyrider_policy.room import LARGEST_BODY
 from easyrider_policy.rulebook import Rulebook
 from easyrider_policy.trust_answers import trust
 
 _LOG = log.get("policy")
 _ASKED = metrics.counter("policy_asked_total", "questions answered, by kind and outcome", ["what", "ok"])
-LARGEST_BODY = 850 * 1024
 LOOK_WITHIN_S = 1.0
 """What was adopted is in what nodes are told by the next look; an answer waits no longer for it."""
 Note = Callable[[dict[str, object]], None]

@@ -16,7 +16,8 @@ class Moment:
     """Begun at `began_s`, monotonic; over once other `rules` or another `fleet` are in force.
 
     `spent_s`: on all its answers. `rest`: JSON of the state without what depends on whose boards are asked for, its
-    brace left open. `made`: answers by what was asked about; of one node only what comes after `rest`.
+    brace left open, and `left_out` how many rows of it had no room. `made`: answers by what was asked about; of one
+    node only what comes after `rest`.
     """
 
     began_s: float
@@ -24,6 +25,7 @@ class Moment:
     fleet: Fleet
     spent_s: float = 0.0
     rest: bytes = b""
+    left_out: dict[str, int] = field(default_factory=dict)
     made: dict[tuple[str, str], bytes] = field(default_factory=dict)
 
     def stands(self, now_s: float, rules: Rules, fleet: Fleet) -> bool:

@@ -53,7 +53,8 @@ async def read_state(
 ) -> Response:
     """Domains, nodes, boards, jobs and holds as the leader sees them; at most half a second old.
 
-    A site of more boards than one answer holds tells in `left_out` how many are missing: ask for them by node.
+    A site of more rows than one answer holds tells in `left_out` how many are missing: ask for boards by node, for
+    jobs at `/v1/jobs`, for one domain at `/v1/explain/domains/{domain}`.
     """
     link = house_of(request).link
     snapshot = await link.state(node)
