@@ -23,7 +23,7 @@ from easyrider_forecast_bench.score import figures, returned_s
 from easyrider_forecast_bench.series import Array, Series
 
 WORKERS = 2
-DEAR, CHEAP = 8, 200
+DEAR, CHEAP = 14, 200
 """Series in a batch of a model that fits at every origin, and of one that does not."""
 DEAR_MS = 2.0
 START_S, LANE_S = 4.0, 1.5e-4

@@ -30,6 +30,8 @@ MODELS = (NAME, *RIVALS, *(name for name in ABLATIONS if name != NAME))
 FAMILIES = (recorded.FAMILY, *families.SYNTHETIC)
 UNRIVALLED = ("capped",)
 """No rival knows of limits, so none is asked."""
+UNABLATED = ("capped", "domain")
+"""What an ablation shows is shown by the jobs; twelve domains of twenty jobs would take most of the time."""
 
 
 class UnknownName(EasyRiderError):
@@ -114,7 +116,10 @@ def _keys(asked: Asked) -> list[Key]:
 
 
 def _of(model: str, keys: Sequence[Key]) -> list[Key]:
-    return [key for key in keys if model in ABLATIONS or key.family not in UNRIVALLED]
+    if model == NAME:
+        return list(keys)
+    left_out = UNABLATED if model in ABLATIONS else UNRIVALLED
+    return [key for key in keys if key.family not in left_out]
 
 
 def _run(each: Done) -> dict[str, object]:

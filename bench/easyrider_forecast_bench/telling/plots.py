@@ -61,8 +61,10 @@ def _bounds(done: Sequence[Done], stem: Path) -> Path | None:
     left.axhspan(98.5, 99.7, alpha=0.15)
     _dressed(left, "0.99 bound of the peak", "covered, %")
     _dressed(right, "0.99 bound of the peak", "slack: mean(bound - peak) / mean(rating - peak)")
+    if not any_scored:
+        return None
     right.legend(fontsize="small")
-    return _saved(figure, stem, "bounds") if any_scored else None
+    return _saved(figure, stem, "bounds")
 
 
 def _dressed(axes: Axes, title: str, label: str) -> None:
