@@ -10,6 +10,11 @@ _YOUNG_S = 60
 _ALIAS_AT_MOST = 0.3
 _NAMEPLATE_AT_MOST = 0.3
 _SILENT_S = 3
+_SETTLES_S = 60.0
+_MOVED = 0.3
+_ONE_ALONE = 0.25
+"""A period that the second estimator does not confirm is right in three cases of four, else in 99 of 100."""
+_AGREED = 0.5
 _COVERAGE_SCORES = 200
 _COVERAGE = 0.97
 
@@ -27,7 +32,11 @@ class Evidence:
     missed_share: Array  # of 0.99 bounds 10 s ahead
     bounds_scored: Array
     unsettled: Array
+    agreement: Array  # of the two period estimators; NaN: no period was looked for, or none found
     too_fast: Array
+    changed_s: Array  # since level or period moved; infinite: never
+    by_period: Array  # it was the period
+    stuck_share: Array  # of the boards, whose power field repeats itself
     alias: Array
     nameplate: Array
     coarse: Array
@@ -50,7 +59,7 @@ class Confidence:
         if self.silent[row]:
             said.append(f"silent for {int(e.silent_s[row])} s: device maximum assumed")
         if e.alias[row]:
-            said.append("alias suspected: smooth wave in the instant field")
+            said.append("alias suspected: smooth wave in the instant field, nothing periodic is believed")
         if e.nameplate[row] and not self.silent[row]:
             said.append("peak not seen yet: device maximum assumed")
         if e.age_s[row] < _YOUNG_S:
@@ -65,7 +74,12 @@ class Confidence:
             said.append("worse than the last value")
         if self.uncovered[row]:
             said.append(f"0.99 bound held only {100 * (1 - e.missed_share[row]):.1f} % of the time")
-        if e.unsettled[row]:
+        if e.stuck_share[row] > 0:
+            said.append(f"power field stuck on {100 * e.stuck_share[row]:.0f} % of its boards")
+        if e.changed_s[row] < _SETTLES_S:
+            what = "period changed" if e.by_period[row] else "level moved"
+            said.append(f"{what} {int(e.changed_s[row])} s ago")
+        if e.unsettled[row] or e.agreement[row] < _AGREED:
             said.append("period detectors disagree")
         if e.too_fast[row]:
             said.append("period under two refreshes is not observable")
@@ -91,6 +105,9 @@ def judge(evidence: Evidence) -> Confidence:
         * np.where(e.too_fast, 0.9, 1.0)
         * np.where(e.coarse, 0.6, 1.0)
     )
+    value = value * np.where(np.isfinite(e.agreement), 1.0 - _ONE_ALONE * (1.0 - e.agreement), 1.0)
+    value = value * (1.0 - _MOVED * np.clip(1.0 - e.changed_s / _SETTLES_S, 0.0, 1.0))
+    value = value * (1.0 - 0.5 * e.stuck_share)
     value = np.where(e.alias, np.minimum(value, _ALIAS_AT_MOST), value)
     value = np.where(e.nameplate, np.minimum(value, _NAMEPLATE_AT_MOST), value)
     return Confidence(np.where(silent, 0.0, np.clip(value, 0.0, 1.0)), evidence, silent, worse, uncovered)

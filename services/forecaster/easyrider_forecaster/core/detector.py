@@ -62,7 +62,8 @@ class Detector(Rowed):
         instant = history.calm(history.instant, rows, _LOOK_SLOTS)
         look = history.calm(history.demand.value, rows, _LOOK_SLOTS)
         self._find(rows, beat, seen, float(history.block))
-        changed, since_s = drift.moved(beat, self.periods.period_s[rows], max_w[rows])
+        every = history.last(history.demand.value, rows, _SLOTS[-1])  # a level that fell looks like a dip at first
+        changed, since_s = drift.moved(every, self.periods.period_s[rows], max_w[rows])
         self.drift.level(rows, changed, since_s, float(history.block))
         self.true_counter[rows] |= alias.counter_is_true(look, instant, max_w[rows])
         unlike = history.last(history.unlike, rows, _LOOK_SLOTS)

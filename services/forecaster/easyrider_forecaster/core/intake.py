@@ -38,6 +38,7 @@ class Intake:
         self.stuck = Stuck()
         self.slowest_s: dict[str, float] = {}
         self.partial: dict[str, bool] = {}
+        self.mixed_s: dict[str, float] = {}
         self.meters: dict[str, MeterSeen] = {}
         self.type_keys: dict[str, str] = {}
         self.shares: dict[str, dict[str, float]] = {}
@@ -107,7 +108,8 @@ class Intake:
             return
         clock = self._clock(event.node, event.boot_id)
         clock.received(event.mono_ns / 1e9, arrival_s)
-        start_slot = int(np.ceil(clock.at(event.mono_ns / 1e9) / SLOT_S - 1e-6))
+        whole_s = clock.at(event.mono_ns / 1e9) + self.mixed_s.get(event.node, 0.0)  # before: another job's too
+        start_slot = int(np.ceil(whole_s / SLOT_S - 1e-6))
         self.type_keys[event.job] = event.type_key
         self.groups.take(JobOnNode(event.job, event.node, event.started_ns, event.gpus, start_slot))
 
@@ -140,6 +142,7 @@ class Intake:
 
     def _learn_sensor(self, frame: NodeFrame, columns: FrameView, clock: NodeClock) -> None:
         by_counter = bool((~np.ma.getmaskarray(columns.energy_mj)).any())
+        self.mixed_s[frame.node] = 0.0 if by_counter else frame.window_s
         self.partial[frame.node] = observable.is_partial(frame.window_s, frame.refresh_s)
         self.slowest_s[frame.node] = observable.slowest_s(
             window_s=frame.window_s,

@@ -11,7 +11,7 @@ _LONGEST_LAG_S = 1.5
 _SAID = 100
 _LOOK_S = 5.0
 _LOOKS = 4
-_STEPPED_S, _STEADY_S = 1.0, 0.02
+_STEPPED_S, _STEADY_S = 1.0, 0.05
 """A clock that stood still (a suspended host) is late by the same all the time; a queue breathes."""
 
 
@@ -31,7 +31,8 @@ class NodeClock:
         self._said: deque[float] = deque(maxlen=_SAID)
         self._least_s, self._older_least_s = np.inf, np.inf
         self._bucket_ends_s = -np.inf
-        self._look_least_s, self._look_ends_s = np.inf, -np.inf
+        self._look_least_s, self._look_sum_s, self._heard = np.inf, 0.0, 0
+        self._look_ends_s = -np.inf
         self._looks: deque[float] = deque(maxlen=_LOOKS)
         self._phase_s: float | None = None
         self._last_s: float | None = None
@@ -84,13 +85,18 @@ class NodeClock:
 
     def _watch(self, difference_s: float, arrival_s: float) -> None:
         if arrival_s >= self._look_ends_s:
-            if np.isfinite(self._look_least_s):
-                self._looks.append(self._look_least_s)
-            self._look_least_s, self._look_ends_s = np.inf, arrival_s + _LOOK_S
+            if self._heard:
+                breath_s = self._look_sum_s / self._heard - self._look_least_s
+                self._looks.append(self._look_least_s if breath_s < _STEADY_S else np.nan)
+            self._look_least_s, self._look_sum_s, self._heard = np.inf, 0.0, 0
+            self._look_ends_s = arrival_s + _LOOK_S
         self._look_least_s = min(self._look_least_s, difference_s)
-        least_s, most_s = min(self._looks, default=np.inf), max(self._looks, default=np.inf)
+        self._look_sum_s, self._heard = self._look_sum_s + difference_s, self._heard + 1
+        if len(self._looks) < _LOOKS or np.isnan(self._looks).any():
+            return
+        least_s, most_s = min(self._looks), max(self._looks)
         late_s = least_s - min(self._least_s, self._older_least_s)
-        if len(self._looks) == _LOOKS and late_s > _STEPPED_S and most_s - least_s < _STEADY_S:
+        if late_s > _STEPPED_S and most_s - least_s < _STEADY_S:
             self.steps += 1
             self._least_s, self._older_least_s = least_s, np.inf
             self._newest_s, self._phase_s, self._last_s = -np.inf, None, None

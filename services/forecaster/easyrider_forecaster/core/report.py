@@ -1,6 +1,6 @@
 """Forecasts of groups and domains as message records, in whole tenths of a watt."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,8 @@ class Said:
     basis: Literal["fingerprint", "observed", "nameplate"]
 
 
+_ABSURD = 1.2
+"""Times what boards can draw: no forecast of ours reaches it unless something is broken."""
 Table = list[list[list[float]]]
 """Watts by row, horizon, and (mean, peak, q90, q99)."""
 
@@ -40,6 +42,21 @@ def horizons(row: list[list[float]]) -> tuple[HorizonForecast, ...]:
         HorizonForecast(horizon_s=float(h), mean_w=m, peak_w=p, peak_q90_w=q90, peak_q99_w=q99)
         for h, (m, p, q90, q99) in zip(HORIZONS_S, row, strict=True)
     )
+
+
+def fault(rows: tuple[list[list[float]], ...], most_w: float) -> str:
+    """Why numbers of one series are no forecast; empty where they are one. `most_w` is what its boards can draw."""
+    for row in rows:
+        for horizon_s, watts in zip(HORIZONS_S, row, strict=True):
+            if not all(0.0 <= each <= _ABSURD * most_w + 1.0 for each in watts):
+                said = ", ".join(f"{each:g}" for each in watts)
+                return f"{said} W over {horizon_s} s for boards that can draw {most_w:.0f} W"
+    return ""
+
+
+def none(told: Said, why: str) -> Said:
+    """The same series, of which nothing is believed."""
+    return replace(told, period_s=None, confidence=0.0, reasons=(f"no forecast: {why}", *told.reasons))
 
 
 def series(

@@ -1,5 +1,7 @@
 """From arrays to what is said: beliefs before data, confidence with reasons, records of jobs and domains."""
 
+from typing import Literal
+
 import numpy as np
 
 from easyrider.messages import SeriesForecast
@@ -97,8 +99,8 @@ class Speaker:
                 censored=float(hidden[row]),
                 basis="observed" if below.any() and self.sure[below].all() else "nameplate",
             )
-            draw, demand = (report.horizons(table[row]) for table in tables)
-            said.append(report.series("domain", told, draw, demand))
+            drawn, wanted = (table[row] for table in tables)
+            said.append(_spoken("domain", told, drawn, wanted, float(total_w[row])))
         return said
 
     def _job(
@@ -122,7 +124,7 @@ class Speaker:
             censored=float(self.confidence.evidence.hidden_share[row]),
             basis=basis,  # type: ignore[arg-type]  # a prior's basis or "observed"
         )
-        return report.series("job", told, report.horizons(drawn), report.horizons(wanted))
+        return _spoken("job", told, drawn, wanted, count * float(self._rows.max_w[row]))
 
     def _domain_doubts(
         self, domains: Domains, row: int, belief: float, observed_w: float
@@ -172,7 +174,7 @@ class Speaker:
         heard = any_heard.any(axis=1)
         silent[heard] = any_heard[heard].argmax(axis=1)
         silent[~heard] = np.minimum(age_s, 60)[~heard]
-        bound, means = self._outlook.bound, self._outlook.means
+        bound, means, periods = self._outlook.bound, self._outlook.means, self._detector.periods
         coarse = np.array([clock.span() > 1 for clock in self._intake.clocks.values()])
         slow_nodes = {n for n, c in self._intake.clocks.items() if c.span() > 1} if coarse.any() else set()
         slow = np.zeros(history.rows, np.bool_)
@@ -187,12 +189,35 @@ class Speaker:
             rival_share=means.rival_error_w[:, _AT_10S] / rating_w,
             missed_share=bound.missed[:, _AT_10S],
             bounds_scored=bound.scored[:, _AT_10S],
-            unsettled=self._detector.periods.unsettled,
-            too_fast=self._detector.periods.too_fast,
+            unsettled=periods.unsettled,
+            agreement=np.where(np.isfinite(periods.period_s), periods.agreement, np.nan),
+            too_fast=periods.too_fast,
+            changed_s=self._detector.drift.age_s(float(history.block)),
+            by_period=self._detector.drift.by_period,
+            stuck_share=self._stuck_share(),
             alias=self._detector.alias,
             nameplate=~self._outlook.ceiling.observed,
             coarse=slow,
         )
+
+    def _stuck_share(self) -> Array:
+        boards, count = self._intake.boards, self._members.count
+        number = np.bincount(boards.group, self._intake.stuck.stuck, minlength=len(count))
+        return np.asarray(number / np.maximum(count, 1))
+
+
+def _spoken(
+    scope: Literal["job", "domain"],
+    told: report.Said,
+    drawn: list[list[float]],
+    wanted: list[list[float]],
+    most_w: float,
+) -> SeriesForecast:
+    """The record; one without horizons, and the reason, where the numbers cannot be."""
+    why = report.fault((drawn, wanted), most_w)
+    if why:
+        return report.series(scope, report.none(told, why), (), ())
+    return report.series(scope, told, report.horizons(drawn), report.horizons(wanted))
 
 
 def _replaced(view: View, rows: Array, watts: Array) -> View:
