@@ -17,6 +17,7 @@ from easyrider_policy.core.ahead import foresee
 from easyrider_policy.core.billing import Billing
 from easyrider_policy.core.checks import faults
 from easyrider_policy.core.control import Control
+from easyrider_policy.core.credible import gated
 from easyrider_policy.core.crossing import JobKeys, Shares, bounds
 from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.facility import Facility
@@ -185,6 +186,7 @@ class Picture:
 
     def take_forecast(self, forecast: PowerForecast, minted_s: float) -> bool:
         """What is expected of the region's jobs, one message of several; whether a plan should be made at once."""
+        forecast = gated(forecast, self.observation.layout)
         self.trust.heard(forecast.series, self.observation.job_rows, minted_s)
         return foresee(self.observation, forecast, minted_s)
 
