@@ -73,10 +73,11 @@ def finish(asked: Sequence[tuple[str, Sequence[Key]]], cells: Cells, store: Path
 
 def run_batch(batch: Batch, store: Path) -> list[Done]:
     """The batch in this process."""
-    began_s, bare_mb = time.process_time(), _resident_mb()
+    began_s = time.process_time()
     ours = batch.model in ABLATIONS
     loaded = [shelf.series(key, store / f"{digest(key, '', LOADS)}.npz", jobs=ours) for key in batch.keys]
     origins = [shelf.origins_s(key, one) for key, one in zip(batch.keys, loaded, strict=True)]
+    bare_mb = _resident_mb()
     answers = _answers(batch.model, loaded, origins)
     memory_mb = max(_resident_mb() - bare_mb, 0.0)
     scored = [

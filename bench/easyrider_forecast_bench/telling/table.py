@@ -32,21 +32,11 @@ def _family(family: str, done: list[Done]) -> list[str]:
     count = len({each.key for each in done})
     origins = max(f.n_origins for each in done for f in each.figures)
     kind = "recordings" if family == "recorded" else "synthetic series"
-    heads = "".join(f"{f'{h} s':>{WIDTH}}" for h in HORIZONS_S)
-    lines = [
-        f"{family}: {count} {kind}, up to {origins} origins each, mean absolute error in W",
-        f"  {'model':<22}{'of the mean':<{WIDTH * 5}}  of the peak",
-        f"  {'':<22}{heads}  {heads}",
-    ]
-    for name in names:
-        mine = [each for each in done if each.model == name]
-        lines.append(
-            f"  {name:<22}"
-            + "  ".join(
-                "".join(f"{_watts(mae_w(mine, figure, h)):>{WIDTH}}" for h in HORIZONS_S)
-                for figure in ("mae_mean_w", "mae_peak_w")
-            )
-        )
+    lines = [f"{family}: {count} {kind}, up to {origins} origins each"]
+    lines += _block(
+        "mean abs. error of the mean, W", "of the peak, W", names, done, ("mae_mean_w", "mae_peak_w")
+    )
+    lines += _block("MASE of the mean", "pinball loss of the peak, W", names, done, ("mase", "pinball_w"))
     told = ratios(done, family)
     for what, figure in (("mean", "mae_mean_w"), ("peak", "mae_peak_w")):
         each = [
@@ -58,6 +48,28 @@ def _family(family: str, done: list[Done]) -> list[str]:
             lines.append(f"  {what} over the best rival: {', '.join(each)}")
     lines += _bounds([each for each in done if each.model == NAME])
     return lines
+
+
+def _block(
+    left: str, right: str, names: Sequence[str], done: list[Done], figures: tuple[str, str]
+) -> list[str]:
+    """Two figures of every model, side by side over the horizons."""
+    heads = "".join(f"{f'{h} s':>{WIDTH}}" for h in HORIZONS_S)
+    lines = [f"  {'':<22}{left:>{WIDTH * 5}}  {right:>{WIDTH * 5}}", f"  {'':<22}{heads}  {heads}"]
+    for name in names:
+        mine = [each for each in done if each.model == name]
+        words = [
+            "".join(f"{_number(_pooled(mine, figure, h)):>{WIDTH}}" for h in HORIZONS_S) for figure in figures
+        ]
+        lines.append(f"  {name:<22}{words[0]}  {words[1]}")
+    return lines
+
+
+def _pooled(mine: list[Done], figure: str, horizon_s: int) -> float:
+    if figure != "mase":
+        return mae_w(mine, figure, horizon_s)
+    scale_w = mae_w(mine, "scale_w", horizon_s)
+    return mae_w(mine, "mae_mean_w", horizon_s) / scale_w if scale_w > 0 else float("nan")
 
 
 def _bounds(mine: list[Done]) -> list[str]:
@@ -79,16 +91,15 @@ def _costs(done: Sequence[Done]) -> list[str]:
         every = [each for each in done if each.model == name]
         cost = sum(each.us_per_tick for each in mine) / len(mine)
         lines.append(
-            f"{name:<24}{cost:>10.1f}{max(each.memory_mb for each in every):>8.0f}"
+            f"{name:<24}{cost:>10.1f}{max(each.memory_mb for each in mine):>8.0f}"
             f"{sum(each.fits for each in every):>8}{sum(each.failed for each in every):>8}"
             f"{sum(each.restless for each in every):>15}"
         )
-    beside = max((sum(one.model == NAME for one in done), 1))
     lines.append(
-        f"us: CPU time a series and tick, ours with up to {beside} series side by side; MB: above a bare process"
+        "us: CPU time a series and tick, ours many series side by side; MB: added by a model and its library"
     )
     return lines
 
 
-def _watts(value: float) -> str:
-    return "-" if value != value else f"{value:.1f}"
+def _number(value: float) -> str:
+    return "-" if value != value else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
