@@ -230,6 +230,7 @@ class Coordinator:
             closed=sums.closed,
             pilot_floor_w=picture.rules.pilot_floor_w,
             confidence=picture.confidence(now_s),
+            ahead_w=picture.foreseen.part_w(now_s),
             pressed=picture.heat.pressed,
             echo=picture.echo,
         )

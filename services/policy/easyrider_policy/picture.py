@@ -22,6 +22,7 @@ from easyrider_policy.core.crossing import JobKeys, Shares, bounds
 from easyrider_policy.core.demotion import Demotions
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import Board, Bools, Fleet, Floats, build
+from easyrider_policy.core.foreseen import Foreseen
 from easyrider_policy.core.gather import Gathering
 from easyrider_policy.core.heat import Heat
 from easyrider_policy.core.holds import held
@@ -79,7 +80,7 @@ class Picture:
         self.managed: Bools = np.zeros(0, dtype=np.bool_)  # (G,) boards in `pilot` or `enforce`
         self.observation = Observation(layout(self.fleet, []))
         self.memory = start(self.fleet, now_s)
-        self.trust = Trust()
+        self.trust, self.foreseen = Trust(), Foreseen(self.fleet)
         self._lists: dict[str, dict[bytes, tuple[str, ...]]] = {}
         self._rows: dict[tuple[str, bytes], NDArray[np.int64]] = {}
         self._ours_w: Floats | None = None
@@ -188,6 +189,7 @@ class Picture:
         """What is expected of the region's jobs, one message of several; whether a plan should be made at once."""
         forecast = gated(forecast, self.observation.layout)
         self.trust.heard(forecast.series, self.observation.job_rows, minted_s)
+        self.foreseen.heard(forecast.series, minted_s)
         return foresee(self.observation, forecast, minted_s)
 
     def confidence(self, now_s: float) -> float | None:
@@ -278,7 +280,7 @@ class Picture:
         self.safety = self.safety.moved_to(fleet, self.rules.leases)
         self.meters = self.meters.moved_to(fleet)
         self.facility, self.heat = self.facility.carried(fleet), self.heat.carried(fleet)
-        self.walls = self.walls.carried(fleet)
+        self.walls, self.foreseen = self.walls.carried(fleet), Foreseen(fleet)
         self.billing = self.billing.moved_to(fleet, self.rules.tariffs, self.rules.demands)
         self.gathering = self.gathering.carried(before, fleet)
         self.memory = self.memory.carried(before, fleet)

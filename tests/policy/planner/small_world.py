@@ -100,6 +100,7 @@ class World:
     memory: Memory = None
     closed: np.ndarray = None
     pilot_floor_w: float | None = None
+    ahead_w: np.ndarray = None
 
     def __post_init__(self):
         boards, domains = len(self.fleet.gpus), len(self.fleet.domains)
@@ -170,6 +171,7 @@ class World:
                 confidence=self.confidence,
                 closed=self.closed,
                 pilot_floor_w=self.pilot_floor_w,
+                ahead_w=self.ahead_w,
             ),
             self.memory,
             self.pacing,

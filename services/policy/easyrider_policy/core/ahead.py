@@ -1,5 +1,6 @@
 """What a forecast adds to what the planner sees: a peak not seen yet, a rise or a wake before it comes."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -36,7 +37,7 @@ def foresee(observation: Observation, forecast: PowerForecast, now_s: float) -> 
             periods[row] = series.period_s
         if row is None or series.confidence < TRUSTED or series.basis == "nameplate" or not series.demand:
             continue
-        soon = _at(series, max(LEAD_S, series.period_s or 0.0))
+        soon = reaching(series.demand, max(LEAD_S, series.period_s or 0.0))
         urgent |= _take(observation, row, series, soon, now_s)
     if periods:
         observation.iterated(np.array(list(periods)), np.array(list(periods.values())))
@@ -58,7 +59,7 @@ def _take(
     rising = soon.peak_w / boards > RISES * seen_w
     if rising:
         observation.expect(row, soon.peak_w / boards, now_s + HOLDS_S)
-    near = _at(series, LEAD_S)
+    near = reaching(series.demand, LEAD_S)
     wakes = bool(stalls.stalled[row]) and near.peak_w / boards > WAKES * seen_w
     if wakes and series.confidence >= SURE and now_s - float(stalls.woke_s[row]) > WAKES_EVERY_S:
         stalls.wake(row, now_s)
@@ -67,7 +68,7 @@ def _take(
     return False
 
 
-def _at(series: SeriesForecast, ahead_s: float) -> HorizonForecast:
+def reaching(horizons: Sequence[HorizonForecast], ahead_s: float) -> HorizonForecast:
     """The shortest horizon that reaches so far, else the longest there is."""
-    by_reach = sorted(series.demand, key=lambda horizon: horizon.horizon_s)
+    by_reach = sorted(horizons, key=lambda horizon: horizon.horizon_s)
     return next((h for h in by_reach if h.horizon_s >= ahead_s - 1e-6), by_reach[-1])

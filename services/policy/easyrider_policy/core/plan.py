@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easyrider.tree import Pacing
-from easyrider_policy.core import curves, history, holds, ramps
+from easyrider_policy.core import curves, foreseen, history, holds, ramps
 from easyrider_policy.core.budgets import budgets, others_w
 from easyrider_policy.core.ceilings import ceilings, kept_back
 from easyrider_policy.core.crossing import ceiling_w
@@ -48,7 +48,11 @@ def plan(
     elapsed_s, ramp = max(0.0, situation.now_s - memory.last_s), layout.fleet.ramp_w_per_s
     eased_w = ramps.eased_w(memory.eased_w, situation.target_w, ramp, elapsed_s)
     eased = replace(situation, target_w=eased_w)
-    room = budgets(observation, walls, eased, ours, urgent.penalty_w, reactive)
+    penalty_w = urgent.penalty_w
+    if not reactive:
+        standing_w = walls.standing_w(situation.unmanaged_target_w)
+        penalty_w = np.maximum(penalty_w, foreseen.kept_back_w(situation.ahead_w, standing_w, eased_w))
+    room = budgets(observation, walls, eased, ours, penalty_w, reactive)
     before = memory.solution if memory.loads_layout is layout else None
     held, held_why = holds.job_rows(layout, situation.holds or holds.nobody(layout.fleet))
     held, held_why = kept_back(observation, ours, held, held_why)
@@ -67,7 +71,7 @@ def plan(
     best_w = live.limit_w
     mine = question.mine
     if not mine.all():
-        shown_w = _as_if(observation, walls, eased, urgent.penalty_w, reactive)
+        shown_w = _as_if(observation, walls, eased, penalty_w, reactive)
         next_w, best_w = np.where(mine, next_w, shown_w), np.where(mine, best_w, shown_w)
     wanted_w = np.full(len(steered), np.nan)
     idle = steered & ~in_job

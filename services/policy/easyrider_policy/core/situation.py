@@ -28,4 +28,7 @@ class Situation:
     closed: Bools | None = None  # (D,) every board below is ours to limit
     pilot_floor_w: float | None = None  # per board, where a domain is not closed
     confidence: float | None = None  # of the forecasts, weighted over boards; None: no forecaster
+    ahead_w: Floats | None = (
+        None  # (D,) mean that boards are forecast to bring, wall watts; NaN: not forecast
+    )
     pressed: Bools | None = None  # (D,) devices with next to nothing left of their trip curve
