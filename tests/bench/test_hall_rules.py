@@ -250,3 +250,37 @@ def test_a_whole_run_of_nobody_and_of_a_cap_gives_the_figures_of_both() -> None:
     assert all(10 < done.figures.work_lost_pct < 50 for done in capped)
     assert all(done.figures.sum_rule_s == 0.0 for done in capped)
     assert all(done.figures.heat_max == 0.0 for done in capped)
+
+
+class Asks:
+    """Holds every board at 300 W and keeps what it was shown."""
+
+    def __init__(self, site: Site, seen: list[Observation]) -> None:
+        self._limit_w, self._seen = np.full(site.gpus, 300.0), seen
+
+    def decide(self, now_s: float, seen: Observation) -> Floats | None:
+        """The same limits at all times."""
+        self._seen.append(seen)
+        return self._limit_w
+
+
+def test_boards_say_that_a_power_cap_slows_them_once_a_second_and_idle_ones_do_not() -> None:
+    of, looks = hall_of("mixed", seconds=60.0), list[Observation]()
+
+    Hall([of], Entry(name="asks", make=lambda site, _: Asks(site, looks), period_s=0.1)).run()
+
+    early, last = looks[20], looks[-1]
+    assert not early.flagged.any()
+    busy = last.energy_w[-1] > 250.0
+    assert last.flagged[busy].mean() > 0.9
+    turns = np.sum([a.flagged != b.flagged for a, b in zip(looks[-60:-1], looks[-59:], strict=True)], axis=0)
+    assert turns.max() <= 6  # of six seconds, whatever a board does within one
+
+
+def test_what_is_only_shown_is_run_at_few_levels_and_seeds() -> None:
+    shown = Entry(name="shown", make=None, seeds=1, levels=(30,))
+
+    assert shown.runs(30, 1)
+    assert not shown.runs(30, 2)
+    assert not shown.runs(40, 1)
+    assert Entry(name="all", make=None).runs(40, 3)

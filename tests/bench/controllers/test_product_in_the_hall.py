@@ -5,8 +5,10 @@ import pytest
 from small_hall import small_site
 
 from easyrider.messages import GpuLimit, SetLimits
+from easyrider.moments import unix_s
 from easyrider_bench.cases import Key
 from easyrider_bench.controllers.contract import Entry
+from easyrider_bench.controllers.declared import MONTH_ENDS, clock_s, rules_of
 from easyrider_bench.controllers.guardians import Guardians
 from easyrider_bench.controllers.product import EasyRider
 from easyrider_bench.controllers.static import Static
@@ -61,3 +63,19 @@ def test_an_answer_waits_for_an_older_command_that_may_still_land() -> None:
     assert before == []
     assert after[0].seq == pytest.approx(2)
     assert np.array_equal(guardians.asked_w()[:2], [700.0, 700.0])
+
+
+def test_a_demand_charge_is_declared_and_its_intervals_are_those_that_the_run_bills() -> None:
+    site = case(Key(scenario="demand", oversub_pct=10, seed=1, seconds=60.0)).site
+    assert site.demand is not None
+
+    [window] = rules_of(site).demands
+    begins_s = clock_s(site) + site.demand.first_begin_s
+
+    assert (window.domain, window.month_peak_w) == ("rack", site.demand.month_peak_w)
+    assert begins_s % site.demand.interval_s == 0
+    assert 0 < unix_s(MONTH_ENDS) - begins_s <= 3 * site.demand.interval_s
+
+
+def test_a_site_without_a_demand_charge_declares_none() -> None:
+    assert rules_of(case(SHORT).site).demands == ()
