@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from small_world import UPS, World, load, site
 
 from easyrider_policy.core.reckoning import DOUBT, FALLS_PER_S, LEAST, Reckoning
 
@@ -54,3 +55,27 @@ def test_a_gap_in_what_was_reckoned_teaches_nothing() -> None:
     reckoning.add_second(np.array([1500.0]), np.array([np.nan]))
 
     assert np.array_equal(reckoning.share, before)
+
+
+def test_jobs_that_wait_at_different_times_are_credited_by_what_they_drew_together_and_the_target_is_kept() -> (
+    None
+):
+    rng, jobs = np.random.default_rng(3), []
+    for row in range(32):
+        jobs.append(
+            load(f"j{row}", [row], 640.0, busy=0.82, period_s=float(rng.uniform(20, 90)), low_w=340.0)
+        )
+        jobs[-1].at_s = float(rng.uniform(0, 90))
+    world = World(site(ups_w=31_000.0), jobs)
+    shares = []
+    for _ in range(260):
+        decision = world.second()
+        world.walls.reckoned_w = decision.reckoned_w
+        shares.append(decision.observed_w[UPS] / world.fleet.aim_w[UPS])
+    means = np.convolve(shares, np.full(10, 0.1), mode="valid")
+
+    # Alone each of them draws its peak for longer than the window: what it is credited with is the sum's own.
+    assert world.observation.duty.duty.min() > 0.99
+    assert world.walls.reckoning.share[UPS] < 1.0
+    assert world.decision.reckoned_w[UPS] + world.walls.declared_w[UPS] > 1.005 * world.fleet.aim_w[UPS]
+    assert means[-120:].max() <= 1.01
