@@ -1,9 +1,9 @@
-"""Iteration periods, and waves that are none."""
+"""Iteration periods."""
 
 import numpy as np
 import pytest
 
-from easyrider_forecaster.core import alias, period
+from easyrider_forecaster.core import period
 from easyrider_forecaster.core.period import Periods
 from easyrider_twin import waves
 
@@ -115,38 +115,3 @@ def test_a_period_is_believed_only_when_two_runs_agree() -> None:
     assert bool(periods.unsettled[0])
     periods.take(row, np.array([5.1]), refresh)
     assert periods.period_s[0] == pytest.approx(5.1)
-
-
-def sensed(
-    rng: np.random.Generator, fast_hz: float, refresh_s: float, window_s: float, seconds: float
-) -> np.ndarray:
-    """Synthetic: what an instant field with a short window shows of a fast square wave, 10 Hz."""
-    starts = np.arange(0, seconds, refresh_s)
-    fine = (np.arange(50) + 0.5) / 50 * window_s
-    phase = ((starts[:, None] + fine) * fast_hz) % 1.0
-    seen = np.where(phase < 0.5, 180.0, 60.0).mean(axis=1) + rng.normal(0, 1, len(starts))
-    polls = np.arange(0, seconds, 0.1)
-    return seen[np.minimum((polls / refresh_s).astype(int), len(seen) - 1)]
-
-
-def test_a_fast_wave_seen_through_a_short_window_is_suspected() -> None:
-    rng = np.random.default_rng(14)
-    waves = np.stack([sensed(rng, 9.6, 0.1005, 0.025, 60.0) for _ in range(5)])
-
-    assert alias.suspect(waves, np.full(5, 250.0)).all()
-
-
-def test_a_true_wave_of_three_seconds_is_not_suspected() -> None:
-    rng = np.random.default_rng(15)
-    waves = np.stack([load(rng, 3.2, 0.02, 60.0) for _ in range(5)])
-    sharp = np.where(waves > 430, 620.0, 250.0) + rng.normal(0, 7, waves.shape)
-
-    assert not alias.suspect(sharp, np.full(5, 700.0)).any()
-
-
-def test_boards_that_swing_together_are_no_alias_and_drifting_ones_may_be() -> None:
-    wave = np.tile(np.sin(np.arange(600) * 0.2) * 100 + 300, (2, 1))
-    together, apart = np.full((2, 600), 20.0), np.full((2, 600), 5000.0)
-
-    assert alias.boards_agree(wave, together, np.array([8, 3])).tolist() == [True, False]
-    assert alias.boards_agree(wave, apart, np.array([8, 8])).tolist() == [False, False]

@@ -42,7 +42,7 @@ class _Wave:
 def suspect(instant_w: Array, rating_w: Array) -> Array:
     """True where the instant field of one board looks like an alias: (rows, samples) at 10 Hz -> (rows,).
 
-    A truly smooth wave (five or more equal steps, ramps of many kernels) has the same shape; what can tell them
+    A truly smooth wave (four or more equal levels, ramps of many kernels) has the same shape; what can tell them
     apart is not in this field. Gaps are NaN; fewer than 100 readings are not judged.
     """
     wave = _wave(instant_w)
