@@ -106,7 +106,9 @@ class Answers:
         found = await self._live_jobs(only)
         if only and not found:
             return b""
-        whole = {"jobs": found, "left_out": 0 if only else self._jobs_left_out()}
+        whole: dict[str, object] = {"jobs": found, "left_out": 0 if only else self._jobs_left_out()}
+        if below := [one.id for one in self._coordinator.picture.regions.borrowers]:
+            whole["regions"] = below  # theirs are not in it
         return msgspec.json.encode(whole)
 
     async def _live_jobs(self, only: str) -> list[LiveJob]:

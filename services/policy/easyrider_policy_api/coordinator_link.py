@@ -51,29 +51,34 @@ class CoordinatorLink:
     ) -> None:
         self._bus, self._tree, self._region, self._deadline_s = bus, tree, region, deadline_s
         self._mono_s = mono_s
-        self._kept: dict[tuple[str, str], Snapshot] = {}
-        self._asking: dict[tuple[str, str], asyncio.Task[Snapshot]] = {}
+        self._kept: dict[tuple[str, str, str], Snapshot] = {}
+        self._asking: dict[tuple[str, str, str], asyncio.Task[Snapshot]] = {}
         self._plan: _Said | None = None
 
-    async def state(self, node: str = "") -> Snapshot:
+    @property
+    def region(self) -> str:
+        """The scope that is asked where none is named."""
+        return self._region
+
+    async def state(self, node: str = "", region: str = "") -> Snapshot:
         """Everything live, or with the boards of one node alone. Raises `Problem`: 404, 503."""
-        return await self._look("state", node)
+        return await self._look("state", node, region)
 
-    async def jobs(self) -> Snapshot:
+    async def jobs(self, region: str = "") -> Snapshot:
         """Every job. Raises `Problem` 503."""
-        return await self._look("jobs")
+        return await self._look("jobs", "", region)
 
-    async def job(self, name: str) -> Any:
+    async def job(self, name: str, region: str = "") -> Any:
         """One job of a site that has more than one answer holds; an empty map where it is not there."""
-        return read(await self.ask("jobs", "", name))
+        return read(await self.ask("jobs", "", name, region))
 
-    async def explained(self, what: Question, name: str) -> Snapshot:
+    async def explained(self, what: Question, name: str, region: str = "") -> Snapshot:
         """Why one GPU, job or domain is limited. Raises `Problem`: 404, 503."""
-        return await self._look(what, name)
+        return await self._look(what, name, region)
 
-    async def advice(self, what: Question, asked: str = "") -> Snapshot:
+    async def advice(self, what: Question, asked: str = "", region: str = "") -> Snapshot:
         """Start offsets, or how large a job could start. Raises `Problem`: 404 where `asked` is refused, 503."""
-        return await self._look(what, asked)
+        return await self._look(what, asked, region)
 
     async def trust(self) -> Snapshot:
         """How far each scope has come. Raises `Problem` 503."""
@@ -83,12 +88,13 @@ class CoordinatorLink:
         """Since it was answered."""
         return max(0.0, self._mono_s() - snapshot.heard_s)
 
-    async def ask(self, what: Question, who: str, name: str = "") -> Answer:
+    async def ask(self, what: Question, who: str, name: str = "", region: str = "") -> Answer:
         """A question that is to be asked, whatever is kept. Raises `Problem` 503 where nobody answers."""
-        ask = Ask(tree=self._tree, region=self._region, what=what, name=name, who=who)
+        region = region or self._region
+        ask = Ask(tree=self._tree, region=region, what=what, name=name, who=who)
         deadline_s = max(ADOPTING_S, self._deadline_s) if what == "rules" else self._deadline_s
         try:
-            return await self._bus.ask(self._region, ask, deadline_s)
+            return await self._bus.ask(region, ask, deadline_s)
         except (NoAnswer, BusDown) as fault:
             raise coordinator_silent(fault.why) from fault
 
@@ -106,19 +112,19 @@ class CoordinatorLink:
             said.body = _without_kind(said.plan)
         return said.body, max(0.0, self._mono_s() - said.heard_s)
 
-    async def _look(self, what: Question, name: str = "") -> Snapshot:
-        key = (what, name)
+    async def _look(self, what: Question, name: str = "", region: str = "") -> Snapshot:
+        key = (what, name, region or self._region)
         kept = self._kept.get(key)
         if kept is not None and self._mono_s() - kept.heard_s < KEPT_S:
             return kept
         task = self._asking.get(key)
         if task is None:
-            task = self._asking[key] = asyncio.get_running_loop().create_task(self._fetch(what, name))
+            task = self._asking[key] = asyncio.get_running_loop().create_task(self._fetch(*key))
             task.add_done_callback(lambda _done: self._asking.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _fetch(self, what: Question, name: str) -> Snapshot:
-        answer = await self.ask(what, "", name)
+    async def _fetch(self, what: Question, name: str, region: str) -> Snapshot:
+        answer = await self.ask(what, "", name, region)
         if not answer.ok and name:
             raise Problem(404, "not-there", answer.reason)
         if not answer.ok:
@@ -128,7 +134,7 @@ class CoordinatorLink:
         body = answer.body or b"{}"
         snapshot = Snapshot(document, answer.version, answer.epoch, answer.t_ns, now_s, body)
         self._kept = {key: one for key, one in self._kept.items() if now_s - one.heard_s < KEPT_S}
-        self._kept[what, name] = snapshot
+        self._kept[what, name, region] = snapshot
         return snapshot
 
 

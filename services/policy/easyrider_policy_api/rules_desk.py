@@ -22,6 +22,7 @@ from easyrider_policy_api.core.changes import difference
 from easyrider_policy_api.core.edits import AlreadyThere, NotThere
 from easyrider_policy_api.core.releasing import Unclear
 from easyrider_policy_api.problems import FieldFault, Problem, not_valid, store_silent
+from easyrider_policy_api.regions_adopting import not_adopted
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +132,15 @@ class RulesDesk:
 
     async def _put_before(self, change: Change, before: Rules | None, rules: Rules) -> Edited:
         """Ask the coordinator to look. What it refuses is taken back, one version further up."""
+        who = change.caller.name if change.caller else ""
         try:
-            answer = await self._link.ask("rules", change.caller.name if change.caller else "")
+            answer = await self._link.ask("rules", who)
         except Problem as fault:
             return Edited(rules, "pending", fault.detail)
         verdict, why = await asyncio.to_thread(judged, answer, rules)
         if verdict == "adopted":
-            return Edited(rules, "adopted")
+            late = await not_adopted(self._link, rules, who)
+            return Edited(rules, "pending" if late else "adopted", late)
         if verdict == "overtaken":
             raise Overtaken(answer.version, rules.version, why)
         if verdict == "pending" or before is None:

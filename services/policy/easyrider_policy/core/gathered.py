@@ -37,13 +37,16 @@ def gathered(rules: Rules, states: Mapping[str, State], scope: str) -> dict[str,
             own["hard_limit_w"] = seen["hard_limit_w"]  # it may be lent more than it was
             own["room_w"] = seen["hard_limit_w"] - counted_w
             for row in domains[name].values():
-                if region.id in row["regions"] and row["room_w"] is not None:
+                if region.id in row.get("regions", ()) and row["room_w"] is not None:
                     row["room_w"] += lent_w - counted_w
     whole = dict(states[scope])
     for section in _ROWS:
         whole[section] = [row | {"region": name} for name in line for row in states[name].get(section, ())]
     whole["domains"] = [
-        row | {"region": name} for name in line for row in domains[name].values() if not row["governed_by"]
+        row | {"region": name}
+        for name in line
+        for row in domains[name].values()
+        if not row.get("governed_by")
     ]
     whole["infeasible"] = {
         place: w for name in line for place, w in states[name].get("infeasible", {}).items()
@@ -55,6 +58,7 @@ def gathered(rules: Rules, states: Mapping[str, State], scope: str) -> dict[str,
 
 
 def _counted_w(row: State, region: str) -> float:
-    if row["hard_limit_w"] is None or row["room_w"] is None:
+    hard_w, room_w = row.get("hard_limit_w"), row.get("room_w")
+    if hard_w is None or room_w is None:
         raise Uncounted(region)
-    return float(row["hard_limit_w"]) - float(row["room_w"])
+    return float(hard_w) - float(room_w)

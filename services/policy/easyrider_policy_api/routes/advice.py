@@ -8,10 +8,11 @@ from pydantic import Field
 from starlette.responses import Response
 
 from easyrider.messages.asks import Question
+from easyrider_policy_api import regional
 from easyrider_policy_api.house import answer, house_of
 from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.routes.callers import Viewer
-from easyrider_policy_api.routes.told import READS, Told, problems
+from easyrider_policy_api.routes.told import READS, Region, Told, problems
 
 router = APIRouter(prefix="/advice", tags=["advice"])
 
@@ -131,15 +132,15 @@ class CoolingTold(Told):
 
 
 @router.get("/offsets", response_model=OffsetsTold, responses=problems(*READS))
-async def read_offsets(request: Request, _caller: Viewer) -> Response:
+async def read_offsets(request: Request, _caller: Viewer, region: Region = "") -> Response:
     """Offsets and checkpoint moments with which the peaks of jobs below one domain do not add up."""
-    return await _advice(request, "advice_offsets")
+    return await _advice(request, "advice_offsets", region)
 
 
 @router.get("/cooling", response_model=CoolingTold, responses=problems(*READS))
-async def read_cooling(request: Request, _caller: Viewer) -> Response:
+async def read_cooling(request: Request, _caller: Viewer, region: Region = "") -> Response:
     """Nodes with GPUs that heat slows, and cooler ones where as many are idle."""
-    return await _advice(request, "advice_cooling")
+    return await _advice(request, "advice_cooling", region)
 
 
 @router.get("/fragmentation", response_model=FragmentationTold, responses=problems(*READS))
@@ -156,17 +157,21 @@ async def read_fragmentation(
             description="per GPU; else the highest maximum of idle GPUs",
         ),
     ] = None,
+    region: Region = "",
 ) -> Response:
     """The largest job that could start in each branch, and what would let one of so many GPUs start."""
     asked = {"gpus": gpus, "peak_w": peak_w}
     given = {name: value for name, value in asked.items() if value is not None}
-    return await _advice(request, "advice_fragmentation", json.dumps(given) if given else "")
+    return await _advice(request, "advice_fragmentation", region, json.dumps(given) if given else "")
 
 
-async def _advice(request: Request, kind: Question, name: str = "") -> Response:
-    link = house_of(request).link
+async def _advice(request: Request, kind: Question, region: str, name: str = "") -> Response:
+    house = house_of(request)
+    link = house.link
+    if region:
+        await regional.checked(house.rules, link, region)
     try:
-        snapshot = await link.advice(kind, name)
+        snapshot = await link.advice(kind, name, region)
     except Problem as problem:
         if problem.status == 404:  # nothing is named here: it cannot answer yet
             raise Problem(503, "coordinator-refused", problem.detail, retry_after_s=2.0) from problem

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from easyrider_policy_api import regional
 from easyrider_policy_api.core import owner
 from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.house import answer, house_of
 from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.routes.callers import Anyone, Viewer
 from easyrider_policy_api.routes.jobs import OwnerTold
-from easyrider_policy_api.routes.told import READS, Told, problems
+from easyrider_policy_api.routes.told import READS, Region, Told, problems
 
 router = APIRouter(prefix="/explain", tags=["explain"])
 
@@ -97,10 +98,10 @@ Kind = Literal["explain_gpu", "explain_job", "explain_domain"]
 
 @router.get("/gpus/{uuid:path}", response_model=GpuExplainedTold, responses=problems(*READS, 404))
 async def explain_gpu(
-    request: Request, caller: Anyone, uuid: Annotated[str, Path(max_length=128)]
+    request: Request, caller: Anyone, uuid: Annotated[str, Path(max_length=128)], region: Region = ""
 ) -> Response:
     """One GPU; a tenant's token sees those of that tenant's jobs."""
-    found = await _explained(request, "explain_gpu", uuid)
+    found = await _explained(request, "explain_gpu", uuid, region)
     if found is None or not _may_see(caller, found.get("job")):
         raise Problem(404, "no-gpu", f"No GPU {uuid[:64]!r} is here that you may see.")
     job = found.get("job")
@@ -109,10 +110,10 @@ async def explain_gpu(
 
 @router.get("/jobs/{job_id:path}", response_model=JobExplainedTold, responses=problems(*READS, 404))
 async def explain_job(
-    request: Request, caller: Anyone, job_id: Annotated[str, Path(max_length=256)]
+    request: Request, caller: Anyone, job_id: Annotated[str, Path(max_length=256)], region: Region = ""
 ) -> Response:
     """One job; a tenant's token sees that tenant's."""
-    found = await _explained(request, "explain_job", job_id)
+    found = await _explained(request, "explain_job", job_id, region)
     if found is None or not _may_see(caller, found):
         raise Problem(404, "no-job", f"No job {job_id[:64]!r} runs here that you may see.")
     return answer(_told(found))
@@ -120,24 +121,21 @@ async def explain_job(
 
 @router.get("/domains/{domain_id:path}", response_model=DomainExplainedTold, responses=problems(*READS, 404))
 async def explain_domain(
-    request: Request, _caller: Viewer, domain_id: Annotated[str, Path(max_length=128)]
+    request: Request, _caller: Viewer, domain_id: Annotated[str, Path(max_length=128)], region: Region = ""
 ) -> Response:
     """One domain of the power tree."""
-    found = await _explained(request, "explain_domain", domain_id)
+    found = await _explained(request, "explain_domain", domain_id, region)
     if found is None:
         raise Problem(404, "no-domain", f"The coordinator knows no domain {domain_id[:64]!r}.")
     return answer(found)
 
 
-async def _explained(request: Request, kind: Kind, name: str) -> dict[str, Any] | None:
-    """What the leader answers; None where it does not know the one that is named."""
-    try:
-        document = (await house_of(request).link.explained(kind, name)).document
-    except Problem as problem:
-        if problem.status == 404:
-            return None
-        raise
-    return document if isinstance(document, dict) else None
+async def _explained(request: Request, kind: Kind, name: str, region: str) -> dict[str, Any] | None:
+    """What the leader that has it answers; None where nobody knows the one that is named."""
+    if not name:
+        return None
+    house = house_of(request)
+    return await regional.explained(house.rules, house.link, kind, name, region)
 
 
 def _may_see(caller: Caller, job: Any) -> bool:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from easyrider.records import write_record
 from easyrider.tree import HoldRule, Rules
 from easyrider_policy.core.foretelling import foretell
+from easyrider_policy_api import regional
 from easyrider_policy_api.core import edits
 from easyrider_policy_api.core.releasing import Unclear, released
 from easyrider_policy_api.house import answer, house_of, new_id, now_text
@@ -70,6 +71,12 @@ class ReleaseAsked(Asked):
 
     scope: SelectorAsked
     reason: str = Field(default="", max_length=500, examples=["maintenance of rack 1"])
+    override: str = Field(
+        default="",
+        max_length=500,
+        description="why it is to be done though what it comes to cannot be foretold",
+        examples=[""],
+    )
 
 
 @router.get("/holds", response_model=HoldsTold, responses=problems(*READS, 404))
@@ -132,26 +139,34 @@ async def post_release(request: Request, _caller: Operator) -> Response:
     edit = of_known(lambda rules: released(rules, scope, reason, since), scope, "scope")
 
     async def work() -> Response:
-        await _refuse_in_vain(request, edit)
+        await _refuse_in_vain(request, edit, asked.override)
         return await edited(request, edit)
 
     return await house_of(request).once_only(request, work)
 
 
-async def _refuse_in_vain(request: Request, edit: Callable[[Rules], Rules]) -> None:
+async def _refuse_in_vain(request: Request, edit: Callable[[Rules], Rules], override: str) -> None:
     """Raise `Problem` 409 with the missing watts where the sums could never allow a release, or a hold stops it.
 
-    Where nobody leads, or one answer does not hold every board, it is saved and waits for what the sums allow.
+    So it does where that cannot be foretold, unless somebody answers for it. Where nobody leads it is saved and
+    waits for what the sums allow.
     """
     house = house_of(request)
     try:
-        state = (await house.link.state()).document
         before = await house.rules.held()
-        if state.get("left_out", {}).get("boards"):
-            return
+        state = await regional.whole_state(house.link, before)
         told = foretell(before, edit(before), state, house.region)
     except (Problem, Unclear):
         return  # whatever it is, the edit itself tells of it
+    except regional.Unforetold as fault:
+        if override:
+            return
+        raise Problem(
+            409,
+            "not-foretold",
+            f"What it comes to cannot be foretold: {fault}. Nothing was changed. Say why it is to be done all the "
+            "same as `override`; limits stay until the sums allow more.",
+        ) from fault
     if told.holds:
         held = ", ".join(told.holds)
         raise Problem(

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from easyrider_policy_api import regional
 from easyrider_policy_api.coordinator_link import read
 from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.house import answer, change_of, house_of, written
@@ -50,14 +51,17 @@ async def read_state(
     request: Request,
     _caller: Viewer,
     node: Annotated[str, Query(max_length=128, description="boards of this node alone")] = "",
+    region: Annotated[str, Query(max_length=128, description="a region below, by its own coordinator")] = "",
 ) -> Response:
     """Domains, nodes, boards, jobs and holds as the leader sees them; at most half a second old.
 
     A site of more rows than one answer holds tells in `left_out` how many are missing: ask for boards by node, for
     jobs at `/v1/jobs`, for one domain at `/v1/explain/domains/{domain}`.
+    Nodes and jobs of regions below are not in it: `regions` names those, to be asked for by `region`.
     """
-    link = house_of(request).link
-    snapshot = await link.state(node)
+    house = house_of(request)
+    link = house.link
+    snapshot = await regional.state(house.rules, link, node, region)
     told, age_s = snapshot.document, round(link.age_s(snapshot), 3)
     head = {"version": snapshot.version, "epoch": snapshot.epoch, "age_s": age_s}
     if isinstance(told, dict) and not told.keys() & head.keys():
@@ -82,8 +86,11 @@ async def free_node(
     request: Request, caller: Operator, node: Annotated[str, Path(max_length=128)]
 ) -> Response:
     """Let go of the watts that are booked for a node which left or is silent, once you know that it draws none."""
-    known = {row.id for row in (await house_of(request).rules.held()).nodes}
-    return await _freed(request, caller, "node", node, known, "free")
+    house = house_of(request)
+    rules = await house.rules.held()
+    known = {row.id for row in rules.nodes}
+    at = regional.owner_of(rules, node, house.region)
+    return await _freed(request, caller, "node", node, known, "free", at)
 
 
 @router.post(
@@ -96,8 +103,9 @@ async def free_region(
     request: Request, caller: Operator, region: Annotated[str, Path(max_length=128)]
 ) -> Response:
     """Answer for a region right below that will not return: it counts its guaranteed share until it is heard."""
-    known = {row.id for row in (await house_of(request).rules.held()).regions}
-    return await _freed(request, caller, "region", region, known, "free_region")
+    rows = (await house_of(request).rules.held()).regions
+    parent = next((row.parent or "" for row in rows if row.id == region), "")
+    return await _freed(request, caller, "region", region, {row.id for row in rows}, "free_region", parent)
 
 
 async def _freed(
@@ -107,8 +115,9 @@ async def _freed(
     name: str,
     known: set[str],
     question: Literal["free", "free_region"],
+    at: str,
 ) -> Response:
-    """Have the coordinator let go of one that the rules know. Raises `Problem` 404, 409."""
+    """Have the coordinator of the scope `at` let go of one that the rules know. Raises `Problem` 404, 409."""
     house, change = house_of(request), change_of(request)
 
     async def work() -> Response:
@@ -116,7 +125,7 @@ async def _freed(
             raise Problem(404, f"no-{kind}", f"The rules name no {kind} {name[:64]!r}.")
         change.after = {kind: name}
         await house.auditor.intend(change)
-        done = await house.link.ask(question, caller.name, name)
+        done = await house.link.ask(question, caller.name, name, at)
         if not done.ok:
             raise Problem(409, "not-freed", done.reason)
         told = read(done)

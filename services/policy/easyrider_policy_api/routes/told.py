@@ -1,7 +1,8 @@
 """How routes are described: the problems they may have, and bodies that are read by ourselves."""
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from easyrider_policy_api.problems import MEDIA_TYPE
@@ -65,6 +66,7 @@ _MEANING = {
     429: "asked too often",
     503: "store, bus or coordinator is silent",
 }
+Region = Annotated[str, Query(max_length=128, description="a region below, to be asked alone")]
 VERSION = '^("[0-9]{1,18}"|[0-9]{1,18})$'
 """Pattern of an ETag as it comes back, its quotes lost in some shell or not."""
 READS = (400, 401, 403, 422, 429, 503)
