@@ -49,6 +49,6 @@ class ModeChange(Data, frozen=True):
     now: Mode = msgspec.field(name="to")
     gpus: Count
     scope: str = ""  # the selector whose boards they were
-    gate: Literal["", "met", "overridden"] = ""
+    gate: Literal["", "met", "overridden", "followed"] = ""  # followed: by a coordinator that did not lead
     evidence: str = ""  # every number that the gate asks for
     override: str = ""  # why it was passed over, in the operator's words

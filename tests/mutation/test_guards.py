@@ -75,6 +75,21 @@ GUARDS = (
         ),
     ),
     Guard(
+        "no rise without its gate or a word",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/core/promotions.py",
+                "        if move.verdict is not None and not move.passes\n",
+                "        if False\n",
+            ),
+        ),
+        (
+            "policy/wiring/test_promotions.py::test_a_rise_whose_gate_is_not_met_is_refused_with_the_numbers",
+            "policy/wiring/test_promotions.py::test_another_selector_over_the_same_boards_is_no_way_around",
+        ),
+    ),
+    Guard(
         "no plug-in policy above a hard limit",
         "easyrider_policy",
         (

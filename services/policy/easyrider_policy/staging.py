@@ -73,7 +73,7 @@ class Staging:
         picture, seen = self._picture, self._picture.observation
         layout, walls, groups = seen.layout, self._picture.walls, self._job_groups()
         stages = [picture.stages.scopes[name].now() for name in self._names()]
-        trusts = self._trusts(now_s)
+        trusts = self._trusts(now_s, situation.confidence)
         for group in self._watched():
             stages[group].watched_s += elapsed_s
             stages[group].trusted_s += elapsed_s if trusts else 0.0
@@ -96,15 +96,20 @@ class Staging:
                 )
             ),
         )
-        happened = np.where(layout.controlled, seen.paces.happened, np.nan)
-        for job in np.flatnonzero(np.isfinite(seen.draw_w)).tolist():
-            stage, foretold = stages[groups[job]], float(before.slowdown[job])
-            stage.job_s += elapsed_s
-            stage.foretold += elapsed_s * foretold
-            if np.isfinite(happened[job]):
-                stage.compared_s += elapsed_s
-                stage.happened += elapsed_s * float(happened[job])
-                stage.error += elapsed_s * abs(float(happened[job]) - foretold)
+        read = np.isfinite(seen.draw_w)
+        happened = seen.paces.happened
+        known = read & layout.controlled & np.isfinite(happened)
+        foretold, happened = before.slowdown, np.where(known, happened, 0.0)
+        for name, value in (
+            ("job_s", read * 1.0),
+            ("foretold", np.where(read, foretold, 0.0)),
+            ("compared_s", known * 1.0),
+            ("happened", happened),
+            ("error", np.where(known, np.abs(happened - foretold), 0.0)),
+        ):
+            sums = np.bincount(groups, weights=value, minlength=len(stages)).tolist()
+            for stage, total in zip(stages, sums, strict=True):
+                setattr(stage, name, getattr(stage, name) + elapsed_s * total)
 
     def _take(self, stages: list[Stage], found: Findings) -> None:
         for group, seconds in found.capped_s.items():
@@ -163,8 +168,7 @@ class Staging:
                 told = {"scope": name, "mode": scope.mode, "next": _next(scope.mode)}
                 self._tell(Tiding("gate_met", {**told, "evidence": verdict.evidence}))
 
-    def _trusts(self, now_s: float) -> bool:
-        confidence = self._picture.confidence(now_s)
+    def _trusts(self, now_s: float, confidence: float | None) -> bool:
         trusts = confidence is not None and confidence >= TRUSTED
         if trusts or not np.isfinite(
             self._trusted_s

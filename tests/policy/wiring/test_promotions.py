@@ -132,6 +132,8 @@ async def test_a_contender_follows_what_the_leader_adopted(tmp_path: Path) -> No
     assert wired.picture.safety.lead.phase == "contending"
 
     assert await Led(tmp_path, wired).offer(with_modes(rules(), "pilot", 2)) == []
+    (line,) = wired.journal.of("mode_change")
+    assert (line["gate"], line["override"]) == ("followed", "")
 
 
 async def taken_back(folder: Path) -> Led:

@@ -123,10 +123,10 @@ class AsIf:
         self._bound_s = np.where(bound, np.minimum(self._bound_s, now_s), np.inf)
         over = moment.mean_w > OVER_TARGET * moment.target_w
         kept = moment.mean_w - self._cut_means_w() <= OVER_TARGET * moment.target_w
+        below = _groups_below(layout, moment.group, over) if over.any() else {}
         for row in np.flatnonzero(over).tolist():
             groups, missed, lead_s = self._open.get(row) or (set(), False, self._lead_s(row, now_s))
-            groups |= _groups_below(layout, moment.group, row)
-            self._open[row] = (groups, missed or not kept[row], lead_s)
+            self._open[row] = (groups | below.get(row, set()), missed or not kept[row], lead_s)
         self._over_s[over] = now_s
         for row in [row for row in self._open if now_s - self._over_s[row] >= CALM_S]:
             groups, missed, lead_s = self._open.pop(row)
@@ -155,9 +155,15 @@ def _on_domains(layout: Layout, per_board_w: Floats) -> Floats:
     return fleet.weights.normal(fleet.overhead_slope * node_w)
 
 
-def _groups_below(layout: Layout, group: Ints, domain: int) -> set[int]:
-    found = group[layout.pair_job[layout.pair_domain == domain]]
-    return {int(one) for one in np.unique(found) if one >= 0}
+def _groups_below(layout: Layout, group: Ints, domains: Bools) -> dict[int, set[int]]:
+    """Groups with a job below each of these domains (D,)."""
+    of_pair = group[layout.pair_job]
+    mine = domains[layout.pair_domain] & (of_pair >= 0)
+    span = int(group.max(initial=0)) + 1
+    found: dict[int, set[int]] = {}
+    for key in np.unique(layout.pair_domain[mine] * span + of_pair[mine]).tolist():
+        found.setdefault(key // span, set()).add(key % span)
+    return found
 
 
 def _count(sums: dict[int, float], groups: Ints, seconds: float) -> None:

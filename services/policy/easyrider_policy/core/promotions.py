@@ -32,10 +32,12 @@ class Move:
 
     @property
     def gate(self) -> str:
-        """What became of the gate."""
+        """What became of the gate; `followed`: another coordinator judged, or nobody did."""
         if self.verdict is None:
             return ""
-        return "met" if self.verdict.met else "overridden"
+        if self.verdict.met:
+            return "met"
+        return "overridden" if self.override else "followed"
 
 
 def moves(before: Rules, after: Rules, book: Book, fleet: Fleet, jobs: Sequence[Labels]) -> list[Move]:
