@@ -24,6 +24,7 @@ from easyrider_forecaster.core import censor
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.domains import Domains
+from easyrider_forecaster.core.kernels import Kernels
 from easyrider_forecaster.core.outlook import Outlook, Rows, View
 from easyrider_forecaster.core.sight import Sight
 
@@ -46,7 +47,8 @@ class Forecasts:
 class Bank:
     """`rating_w` (series,) is the device maximum; `idle_w` the lowest draw; `domains` (domains, series) shares.
 
-    `without` leaves parts out, for ablations: "events", "template", "contexts", "fits".
+    `without` leaves parts out, for ablations: "events", "template", "contexts". `kernels` does the dear steps:
+    arrays of numpy, or `adapters.compiled.Compiled` for thousands of series.
     """
 
     def __init__(
@@ -56,12 +58,13 @@ class Bank:
         *,
         domains: Array | None = None,
         without: Iterable[str] = (),
+        kernels: Kernels | None = None,
     ) -> None:
         self.rating_w = np.asarray(rating_w, np.float64)
         series = len(self.rating_w)
         self.idle_w = np.minimum(np.broadcast_to(np.asarray(idle_w, np.float64), (series,)), self.rating_w)
         self.without = frozenset(without)
-        self.outlook = Outlook(self.without)
+        self.outlook = Outlook(self.without, kernels)
         self.detector = Detector(0)
         for part in (*self.outlook.parts, self.detector):
             part.grow(series)

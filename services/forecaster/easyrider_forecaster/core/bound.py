@@ -5,22 +5,24 @@ import numpy as np
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, Rowed
 from easyrider_forecaster.core.mix import ORIGINS
 
-_SCORES = 600
-_START = 30
+SCORES = 600
+START = 30
 """Scores below which a fixed margin stands in."""
 _ENOUGH = 100
 """The highest of fewer scores is exceeded more often than once in a hundred; part of the fixed margin stays."""
 _OVERLAP = 0.3
 """Windows of 30 s, one a second, overlap: 600 of them hold 20 that stand apart. A third of the margin stays for it."""
 _START_MARGIN = {0.9: 0.02, 0.99: 0.04}
-_MISS = 0.01
+MISS = 0.01
+TAIL = 20
+"""Of 600 scores the highest nineteen can be asked for: their level never exceeds 3 %."""
 
 
 class PeakBound(Rowed):
     """Bounds at 0.90 and 0.99 of the highest 100 ms mean within each horizon, and how often they held."""
 
     def __init__(self, rows: int, rolling: int = len(HORIZONS_S)) -> None:
-        """The first `rolling` horizons keep their scores; of the others coverage is counted alone."""
+        """The first `rolling` horizons keep scores; where those are not all, no margin for 0.90 is learned."""
         super().__init__(rows)
         horizons = len(HORIZONS_S)
         self.rolling = rolling
@@ -28,8 +30,8 @@ class PeakBound(Rowed):
         self.margin99_w = self.column("margin99_w", (horizons,), np.float64, np.nan)
         self.scored = self.column("scored", (horizons,), np.int64, 0)
         self.missed = self.column("missed", (horizons,), np.float64, 0.0)  # share of late, an hour's memory
-        self._level = self.column("_level", (horizons,), np.float64, _MISS)
-        self._scores = self.column("_scores", (rolling, _SCORES), np.float32, np.nan)
+        self._level = self.column("_level", (horizons,), np.float64, MISS)
+        self._scores = self.column("_scores", (rolling, SCORES), np.float32, np.nan)
         self._base = self.column("_base", (ORIGINS, horizons), np.float32, np.nan)
         self._said = self.column("_said", (ORIGINS, horizons), np.float32, np.nan)
         self._when = np.full(ORIGINS, -1)
@@ -38,9 +40,11 @@ class PeakBound(Rowed):
         """Watts above the base for 0.90 and 0.99, (rows, horizons)."""
         start90_w, start99_w = _START_MARGIN[0.9] * rating_w[:, None], _START_MARGIN[0.99] * rating_w[:, None]
         few = np.clip(1.0 - self.scored / _ENOUGH, 0.0, 1.0)
-        apart = np.minimum(self.scored, _SCORES) / np.asarray(HORIZONS_S)
+        apart = np.minimum(self.scored, SCORES) / np.asarray(HORIZONS_S)
         few = np.maximum(few, _OVERLAP * np.clip(1.0 - apart / _ENOUGH, 0.0, 1.0))
-        margin90_w = np.where(np.isfinite(self.margin90_w), self.margin90_w, start90_w)
+        known = np.isfinite(self.margin99_w)
+        margin90_w = np.where(known, self.margin99_w, start90_w)
+        margin90_w = np.where(np.isfinite(self.margin90_w), self.margin90_w, margin90_w)
         margin99_w = np.where(np.isfinite(self.margin99_w), self.margin99_w + few * start99_w, start99_w)
         return margin90_w, np.maximum(margin99_w, margin90_w)
 
@@ -50,10 +54,14 @@ class PeakBound(Rowed):
         self._said[:, block % ORIGINS] = said_w
         self._when[block % ORIGINS] = block
 
+    def knows(self, origin: int) -> bool:
+        """Whether a bound was said at this origin and is still remembered."""
+        return bool(self._when[origin % ORIGINS] == origin)
+
     def score(self, block: int, horizon: int, peak_w: Array, valid: Array, lower_bound: Array) -> None:
         """What came, (rows,). Where `lower_bound` holds, a limit hid samples: then only a miss is evidence."""
         origin = (block - HORIZONS_S[horizon]) % ORIGINS
-        if self._when[origin] != block - HORIZONS_S[horizon]:
+        if not self.knows(block - HORIZONS_S[horizon]):
             return
         base, said = self._base[:, origin, horizon], self._said[:, origin, horizon]
         with np.errstate(invalid="ignore"):
@@ -61,11 +69,11 @@ class PeakBound(Rowed):
         rows = np.flatnonzero(valid & np.isfinite(base) & np.isfinite(peak_w) & (miss | ~lower_bound))
         number = self.scored[rows, horizon]
         if horizon < self.rolling:
-            self._scores[rows, horizon, number % _SCORES] = peak_w[rows] - base[rows]
+            self._scores[rows, horizon, number % SCORES] = peak_w[rows] - base[rows]
         self.scored[rows, horizon] = number + 1
         pace = 1.0 / np.minimum(number + 1, 3600)
         self.missed[rows, horizon] += pace * (miss[rows] - self.missed[rows, horizon])
-        level = self._level[rows, horizon] + 0.002 * (_MISS - miss[rows])
+        level = self._level[rows, horizon] + 0.002 * (MISS - miss[rows])
         self._level[rows, horizon] = np.clip(level, 0.0005, 0.03)
 
     def learn(self, rows: Array) -> None:
@@ -73,10 +81,13 @@ class PeakBound(Rowed):
         if not len(rows):
             return
         some = slice(0, self.rolling)
-        number = np.minimum(self.scored[rows, some], _SCORES)
+        number = np.minimum(self.scored[rows, some], SCORES)
         ordered = np.sort(self._scores[rows], axis=2)  # NaN last
-        for margin_w, miss in ((self.margin90_w, 0.1), (self.margin99_w, self._level[rows, some])):
+        wanted = [(self.margin99_w, self._level[rows, some])]
+        if self.rolling == len(HORIZONS_S):
+            wanted.append((self.margin90_w, np.full_like(self._level[rows, some], 0.1)))
+        for margin_w, miss in wanted:
             at = np.ceil((number + 1) * (1 - miss)).astype(np.int64) - 1
             at = np.clip(at, 0, np.maximum(number - 1, 0))
             value_w = np.take_along_axis(ordered, at[:, :, None], axis=2)[:, :, 0]
-            margin_w[rows, some] = np.where(number >= _START, value_w, np.nan)
+            margin_w[rows, some] = np.where(number >= START, value_w, np.nan)

@@ -11,14 +11,14 @@ _STEPS = np.asarray(HORIZONS_S, np.float64)
 _WINDOW = 100
 
 
-def excess_w(history: History, pulse: Pulse, limit_w: Array, mean_w: Array) -> Array:
+def excess_w(history: History, pulse: Pulse, limit_w: Array, mean_w: Array, top_w: Array) -> Array:
     """Watts of the mean over each horizon that lie above the limit, (rows, horizons).
 
     From the shape of an iteration where there is one, else as a share of the mean, from the last 10 s.
+    `top_w` (rows,) is the highest of the last minute.
     """
     taken_w = np.zeros((history.rows, len(HORIZONS_S)))
-    tops = history.demand.top[:, (history.block - np.arange(60)) % history.demand.top.shape[1]].max(axis=1)
-    rows = np.flatnonzero(tops > limit_w)
+    rows = np.flatnonzero(top_w > limit_w)
     if not len(rows):
         return taken_w
     at = np.arange(history.end - _WINDOW, history.end) % SLOTS

@@ -56,16 +56,23 @@ class Ceiling(Rowed):
 
     def learn(self, history: History, rows: Array) -> None:
         """New quantile for some rows; lower only where no sample of the window was hidden."""
+        values = history.last(history.demand.value, rows, 600)
+        present = ~np.isnan(values)
+        number = present.sum(axis=1)
+        highest = np.sort(np.partition(np.where(present, values, -np.inf), 596, axis=1)[:, 596:], axis=1)
+        back = np.clip(number - np.ceil(0.995 * number).astype(np.int64), 0, 3)
+        upper_w, counts = np.full(self.rows, np.nan), np.zeros(self.rows, np.int64)
+        upper_w[rows] = highest[np.arange(len(rows)), 3 - back]
+        counts[rows] = number
+        self.settle(history, rows, upper_w, counts)
+
+    def settle(self, history: History, rows: Array, upper_w: Array, number: Array) -> None:
+        """The same, from the upper quantile and the count of samples of the last minute; both (all rows,)."""
         rows = rows[history.age[rows] > 0]
-        values = history.last(history.raw.value, rows, 600)
-        number = (~np.isnan(values)).sum(axis=1)
-        ordered = np.sort(values, axis=1)  # NaN last
-        at = np.clip(np.ceil(0.995 * number).astype(np.int64) - 1, 0, 599)
-        upper_w = np.take_along_axis(ordered, at[:, None], axis=1)[:, 0]
         hidden = history.blocks_back(history.hidden, 60)[rows].sum(axis=1)
         ready = (self.loaded[rows] >= _ENOUGH_SLOTS) | (history.age[rows] >= self.patience[rows])
-        free = (hidden == 0) & ready & (number >= _ENOUGH_SLOTS // 2)
-        self.peak_w[rows[free]] = upper_w[free]
+        free = (hidden == 0) & ready & (number[rows] >= _ENOUGH_SLOTS // 2)
+        self.peak_w[rows[free]] = upper_w[rows[free]]
         self.observed[rows[free]] = True
-        held = ~free & self.observed[rows] & (number > 0)
-        self.peak_w[rows[held]] = np.fmax(self.peak_w[rows[held]], upper_w[held])
+        held = ~free & self.observed[rows] & (number[rows] > 0)
+        self.peak_w[rows[held]] = np.fmax(self.peak_w[rows[held]], upper_w[rows[held]])

@@ -3,6 +3,8 @@
 The clock counts seconds outside dips, so the distance between two checkpoints is immune to stalls between them.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, Rowed
@@ -10,13 +12,31 @@ from easyrider_forecaster.core.pulse import Pulse
 
 LONG_S = 4.5
 _STARTS = 8
-_LENGTHS = 12
-_PRIOR_S = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
-_PRIOR_WEIGHT = 0.25
-_UNLIKELY = 0.1
+LENGTHS = 12
+PRIOR_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+PRIOR_WEIGHT = 0.25
+UNLIKELY = 0.1
+DUE_PRIOR = 0.02
+HALF = 0.500001
+"""Weights are round numbers: a tie must not hang on the order of a sum."""
+ANNOUNCED_TOLERANCE_S = 1.5
 _SAME, _SAME_S = 0.03, 1.0
-_TOLERANCE_S, _TOLERANCE = 1.5, 0.015
+TOLERANCE_S, TOLERANCE = 1.5, 0.015
 _STEPS = np.asarray(HORIZONS_S, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Seconds of dip within each horizon and whether one lasts through it, (rows, horizons); the rest is (rows,).
+
+    `until_s` the next regular one is due, give or take `tolerance_s`; a present one will last `left_s` more.
+    """
+
+    inside_s: Array
+    through: Array
+    until_s: Array
+    tolerance_s: Array
+    left_s: Array
 
 
 class Dips(Rowed):
@@ -25,7 +45,7 @@ class Dips(Rowed):
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.starts_s = self.column("starts_s", (_STARTS,), np.float64, np.nan)  # long ones, newest last
-        self.lengths_s = self.column("lengths_s", (_LENGTHS,), np.float64, np.nan)
+        self.lengths_s = self.column("lengths_s", (LENGTHS,), np.float64, np.nan)
         self.cadence_s = self.column("cadence_s", (), np.float64, np.nan)
         self.anchor_s = self.column(
             "anchor_s", (), np.float64, np.nan
@@ -64,33 +84,25 @@ class Dips(Rowed):
     def until_s(self, pulse: Pulse) -> tuple[Array, Array]:
         """Seconds (outside dips) until the next regular dip, and how far off that may be; NaN where none is known."""
         clock_s = pulse.clock / 10.0
-        tolerance_s = np.maximum(_TOLERANCE_S, _TOLERANCE * self.cadence_s)
+        tolerance_s = np.maximum(TOLERANCE_S, TOLERANCE * self.cadence_s)
         with np.errstate(invalid="ignore", divide="ignore"):
             turns = np.maximum(np.ceil((clock_s - tolerance_s - self.anchor_s) / self.cadence_s), 1.0)
-        due_s = self.anchor_s + turns * self.cadence_s
-        told = np.isfinite(self.announced_s) & (self.announced_s - clock_s > -_TOLERANCE_S)
-        due_s = np.where(told, self.announced_s, due_s)
-        tolerance_s = np.where(told, _TOLERANCE_S, tolerance_s)
-        return due_s - clock_s, tolerance_s
+            told = self.announced_s - clock_s > -ANNOUNCED_TOLERANCE_S
+        due_s = np.where(told, self.announced_s, self.anchor_s + turns * self.cadence_s)
+        return due_s - clock_s, np.where(told, ANNOUNCED_TOLERANCE_S, tolerance_s)
 
-    def ahead(self, pulse: Pulse) -> tuple[Array, Array, Array]:
-        """Expected seconds of dip within each horizon, (rows, horizons); whether one lasts through it; s until due."""
-        u_s, _tolerance_s = self.until_s(pulse)
-        known = np.isfinite(u_s) & ~pulse.in_dip
+    def ahead(self, pulse: Pulse) -> Ahead:
+        """What is to be expected of every row from here on."""
+        until_s, tolerance_s = self.until_s(pulse)
+        known = np.isfinite(until_s) & ~pulse.in_dip
         longest = np.where(np.isfinite(self.long_s), self.long_s, 10.0)[:, None]
-        wait = np.where(known, np.maximum(u_s, 0.0), np.inf)[:, None]
+        wait = np.where(known, np.maximum(until_s, 0.0), np.inf)[:, None]
         inside_s = np.clip(_STEPS - wait, 0.0, np.minimum(longest, _STEPS))
-        through = np.zeros(inside_s.shape, np.bool_)
+        through, left_s = np.zeros(inside_s.shape, np.bool_), np.full(self.rows, np.nan)
         for row in np.flatnonzero(pulse.in_dip).tolist():
             inside_s[row], through[row] = self._remaining(row, float(pulse.dip_age[row]) / 10.0)
-        return inside_s, through, u_s
-
-    def left_s(self, pulse: Pulse) -> Array:
-        """Seconds that present dips will probably last, (rows,); NaN outside dips."""
-        left = np.full(self.rows, np.nan)
-        for row in np.flatnonzero(pulse.in_dip).tolist():
-            left[row] = self._remaining(row, float(pulse.dip_age[row]) / 10.0)[0][-1]
-        return left
+            left_s[row] = inside_s[row, -1]
+        return Ahead(inside_s, through, until_s, tolerance_s, left_s)
 
     def _remaining(self, row: int, age_s: float) -> tuple[Array, Array]:
         """Of a dip that is `age_s` old: mean seconds left within each horizon, and whether it outlasts it."""
@@ -98,31 +110,31 @@ class Dips(Rowed):
         lengths = lengths[np.isfinite(lengths)]
         long = lengths >= LONG_S
         weights = np.ones(len(lengths))
-        prior = _PRIOR_WEIGHT
+        prior = PRIOR_WEIGHT
         if self.due[row] and long.any():
             weights[~long] = 0.0
-            prior = 0.02
+            prior = DUE_PRIOR
         elif np.isfinite(self.cadence_s[row]):
-            weights[long] = _UNLIKELY
-        lengths = np.concatenate((lengths, _PRIOR_S, [2.0 * age_s]))
-        weights = np.concatenate((weights, np.full(len(_PRIOR_S) + 1, prior)))
+            weights[long] = UNLIKELY
+        lengths = np.concatenate((lengths, PRIOR_S, [2.0 * age_s]))
+        weights = np.concatenate((weights, np.full(len(PRIOR_S) + 1, prior)))
         alive = lengths > age_s
         left, weights = lengths[alive] - age_s, weights[alive]
         total = weights.sum()
         if total <= 0.0:
             return _STEPS.copy(), np.ones(len(_STEPS), np.bool_)
         mean = (weights[:, None] * np.minimum(left[:, None], _STEPS)).sum(axis=0) / total
-        outlasts = (weights[:, None] * (left[:, None] >= _STEPS)).sum(axis=0) / total > 0.5
+        outlasts = (weights[:, None] * (left[:, None] >= _STEPS)).sum(axis=0) / total > HALF
         return mean, outlasts
 
     def _until_s(self, row: int, clock_s: float) -> tuple[float, float]:
         cadence_s, anchor_s = float(self.cadence_s[row]), float(self.anchor_s[row])
-        if np.isfinite(self.announced_s[row]) and abs(self.announced_s[row] - clock_s) <= 2 * _TOLERANCE_S:
-            return float(self.announced_s[row]) - clock_s, 2 * _TOLERANCE_S
+        if np.isfinite(self.announced_s[row]) and abs(self.announced_s[row] - clock_s) <= 2 * TOLERANCE_S:
+            return float(self.announced_s[row]) - clock_s, 2 * TOLERANCE_S
         if not np.isfinite(cadence_s + anchor_s):
             return np.inf, 0.0
         turns = max(round((clock_s - anchor_s) / cadence_s), 1)
-        return anchor_s + turns * cadence_s - clock_s, max(_TOLERANCE_S, _TOLERANCE * cadence_s) + _SAME_S
+        return anchor_s + turns * cadence_s - clock_s, max(TOLERANCE_S, TOLERANCE * cadence_s) + _SAME_S
 
     def _keep(self, row: int, length_s: float, start_s: float) -> None:
         self.lengths_s[row] = np.append(self.lengths_s[row, 1:], length_s)

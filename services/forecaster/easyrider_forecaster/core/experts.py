@@ -4,7 +4,7 @@ import numpy as np
 
 from easyrider_forecaster.core import phase
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
-from easyrider_forecaster.core.dips import Dips
+from easyrider_forecaster.core.dips import Ahead, Dips
 from easyrider_forecaster.core.history import SLOTS, History
 from easyrider_forecaster.core.pulse import Pulse
 from easyrider_forecaster.core.recent import Recent
@@ -22,9 +22,19 @@ _STEPS = np.asarray(HORIZONS_S, np.float64)
 
 
 def means(
-    history: History, pulse: Pulse, dips: Dips, recent: Recent, level: Array, winters: Array, alias: Array
+    history: History,
+    pulse: Pulse,
+    dips: Dips,
+    recent: Recent,
+    ahead: Ahead,
+    level: Array,
+    winters: Array,
+    still: Array,
 ) -> Array:
-    """All rivals for the mean, (rows, horizons, experts); NaN where one has nothing to say."""
+    """All rivals for the mean, (rows, horizons, experts); NaN where one has nothing to say.
+
+    `still` marks rows for which no dip is believed; `level` and `winters` are (rows, horizons).
+    """
     rivals = np.full((history.rows, len(HORIZONS_S), len(MEAN_EXPERTS)), np.nan, np.float32)
     newest = history.last(history.demand.value, np.arange(history.rows), 1)
     rivals[:, :, 0] = newest
@@ -36,41 +46,45 @@ def means(
         rivals[rows, :, 6], rivals[rows, :, 7] = whole[:, None], season
     rivals[:, :, 8] = level
     total = phase.cumulative(pulse)
-    inside_s, _, _ = dips.ahead(pulse)
-    inside_s[alias] = 0.0
+    inside_s = np.where(still[:, None], 0.0, ahead.inside_s)
     share = inside_s / _STEPS
     low_w = np.where(pulse.in_dip, history.mean(1), dips.depth_w)
     low_w = np.where(np.isfinite(low_w), low_w, recent.clean_w)[:, None]
-    rivals[:, :, 9] = phase.run_means(pulse, total, _STEPS)
+    template = phase.run_means(pulse, total, _STEPS)
+    rivals[:, :, 9] = template
     run_w = phase.run_means(pulse, total, np.maximum(_STEPS - inside_s, 0.1))
     rivals[:, :, 10] = np.where(share > 0, share * low_w + (1 - share) * run_w, run_w)
-    clean_w = np.where(alias, np.nan, recent.clean_w)[:, None]
+    clean_w = np.where(still, np.nan, recent.clean_w)[:, None]
     rivals[:, :, 11] = np.where(share > 0, share * low_w + (1 - share) * clean_w, clean_w)
     rivals[:, :, 12] = recent.changed_w[:, None]
-    rivals[:, :, 13] = winters + rivals[:, :, 9] - (total[:, -1] + pulse.level_w)[:, None]
+    rivals[:, :, 13] = winters + template - (total[:, -1] + pulse.level_w)[:, None]
     return rivals
 
 
 def peaks(
-    history: History, pulse: Pulse, dips: Dips, recent: Recent, arc_bias_w: Array, alias: Array
+    history: History,
+    pulse: Pulse,
+    recent: Recent,
+    ahead: Ahead,
+    tops: Array,
+    arc_bias_w: Array,
+    still: Array,
 ) -> Array:
-    """All rivals for the peak, (rows, horizons, experts)."""
-    tops = history.tops()
+    """All rivals for the peak, (rows, horizons, experts); `tops` over 1, 2, 5, 10, 30, 60 s, (rows, 6)."""
     rivals = np.full((history.rows, len(HORIZONS_S), len(PEAK_EXPERTS)), np.nan, np.float32)
-    rivals[:, :, 0] = tops[:, np.asarray(HORIZONS_S) - 1]
-    rivals[:, :, 1:4] = tops[:, None, [9, 29, 59]]
+    rivals[:, :, 0] = tops[:, : len(HORIZONS_S)]
+    rivals[:, :, 1:4] = tops[:, None, [3, 4, 5]]
     rivals[rivals == -np.inf] = np.nan
     arc = phase.arc_tops(pulse) + arc_bias_w
     rivals[:, :, 4] = arc
-    _, through, _ = dips.ahead(pulse)
-    through &= ~alias[:, None]
+    through = ahead.through & ~still[:, None]
     low_w = history.mean(1)[:, None]
     rivals[:, :, 5] = np.where(through, low_w, arc)
     rivals[:, :, 6] = np.where(through, low_w, recent.middle_top_w[:, None])
     rivals[:, :, 7] = np.where(through, low_w, recent.clean_high_w[:, None])
     rows = np.flatnonzero(np.isfinite(pulse.period))
     if len(rows):
-        rivals[rows, :, 8] = season_tops(history, rows, pulse.period[rows], tops)
+        rivals[rows, :, 8] = season_tops(history, rows, pulse.period[rows])
     return rivals
 
 
@@ -93,8 +107,9 @@ def season_means(history: History, rows: Array, period: Array) -> tuple[Array, A
     return windows[:, 0], share * rest_w + (1 - share) * windows[:, -1:]
 
 
-def season_tops(history: History, rows: Array, period: Array, tops: Array) -> Array:
+def season_tops(history: History, rows: Array, period: Array) -> Array:
     """Peak within each horizon if the last period repeats, (len(rows), horizons)."""
+    tops = history.tops()
     long = np.minimum(np.ceil(period / 10).astype(np.int64), tops.shape[1]) - 1
     forecast = np.repeat(tops[rows, long][:, None], len(HORIZONS_S), axis=1)
     for column, horizon_s in enumerate(HORIZONS_S):

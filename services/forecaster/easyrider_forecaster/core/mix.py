@@ -8,11 +8,13 @@ ORIGINS = HORIZONS_S[-1] + 2
 CONTEXTS = 4
 STEADY, IN_DIP, NEAR_DIP, MOVING = range(CONTEXTS)
 """Losses are kept apart by what goes on at the origin: who is right in a stall is seldom right on the plateau."""
-_FORGET = 2.0 ** (-1 / 120)
-_SHARPNESS = 2.0
-_MEMORY = 120
+FORGET = 2.0 ** (-1 / 120)
+SHARPNESS = 2.0
+NEGLIGIBLE = 10.0
+"""A rival so far behind weighs less than 1e-8: its weight is not worth an exponential."""
+MEMORY = 120
 DEPTHS = tuple(horizon_s + 1 for horizon_s in HORIZONS_S)
-_STARTS = tuple(sum(DEPTHS[:column]) for column in range(len(DEPTHS)))
+STARTS = tuple(sum(DEPTHS[:column]) for column in range(len(DEPTHS)))
 """Origins of a horizon of h are remembered for h + 1 blocks: 53 slots in all, not 5 x 32."""
 
 
@@ -37,7 +39,7 @@ class Mix(Rowed):
         loss = self.loss[np.arange(self.rows), context]
         behind = np.where(have, loss, np.inf)
         behind -= np.minimum(behind.min(axis=2, keepdims=True), 1e6)
-        gain = np.exp(-_SHARPNESS * behind)
+        gain = np.where(behind < NEGLIGIBLE, np.exp(-SHARPNESS * behind), 0.0)
         weight = gain.sum(axis=2)
         mixed = (gain * np.where(have, rivals, 0.0)).sum(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -45,7 +47,7 @@ class Mix(Rowed):
 
     def made(self, origin: int, horizon: int, expert: int) -> Array:
         """What one rival said at `origin`, (rows,); NaN where nothing was said then."""
-        if self._when[origin % ORIGINS] != origin:
+        if not self.knows(origin):
             return np.full(self.rows, np.nan)
         return self._made[:, _slot(origin, horizon), expert].astype(np.float64)
 
@@ -59,7 +61,15 @@ class Mix(Rowed):
             self._made[:, _slot(block, column)] = rivals[:, column]
         self._said[:, block % ORIGINS] = said
         self._context[:, block % ORIGINS] = context
+        self.kept(block)
+
+    def kept(self, block: int) -> None:
+        """The record of this origin is written."""
         self._when[block % ORIGINS] = block
+
+    def knows(self, origin: int) -> bool:
+        """Whether a forecast was said at this origin and is still remembered."""
+        return bool(self._when[origin % ORIGINS] == origin)
 
     def score(self, block: int, horizon: int, outcome_w: Array, valid: Array, rating_w: Array) -> None:
         """Compare what was said `HORIZONS_S[horizon]` blocks before `block` with what came, (rows,).
@@ -67,7 +77,7 @@ class Mix(Rowed):
         Rows that are not `valid` learn nothing: gaps, hidden samples and moved limits are no verdict.
         """
         origin = block - HORIZONS_S[horizon]
-        if self._when[origin % ORIGINS] != origin:
+        if not self.knows(origin):
             return
         said = self._said[:, origin % ORIGINS, horizon]
         rows = np.flatnonzero(valid & np.isfinite(said) & np.isfinite(outcome_w))
@@ -76,7 +86,7 @@ class Mix(Rowed):
         made = self._made[rows, _slot(origin, horizon)]
         outcome = outcome_w[rows]
         number = self.scored[rows, horizon] = self.scored[rows, horizon] + 1
-        pace = 1.0 / np.minimum(number, _MEMORY)
+        pace = 1.0 / np.minimum(number, MEMORY)
         for kept, forecast in ((self.error_w, said[rows]), (self.rival_error_w, made[:, 0])):
             miss, old = np.abs(forecast - outcome), kept[rows, horizon]
             kept[rows, horizon] = np.where(np.isfinite(old), old + pace * (miss - old), miss)
@@ -85,9 +95,9 @@ class Mix(Rowed):
         gain = 0.12 if HORIZONS_S[horizon] >= 30 else 0.2
         context = self._context[rows, origin % ORIGINS]
         old = self.loss[rows, context, horizon]
-        learned = _FORGET * old + gain * np.clip(misses, 0.0, 8.0)
+        learned = FORGET * old + gain * np.clip(misses, 0.0, 8.0)
         self.loss[rows, context, horizon] = np.where(np.isnan(misses), old, learned)
 
 
 def _slot(origin: int, horizon: int) -> int:
-    return _STARTS[horizon] + origin % DEPTHS[horizon]
+    return STARTS[horizon] + origin % DEPTHS[horizon]

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from easyrider_forecaster.core import experts, phase, samples
-from easyrider_forecaster.core.arrays import HORIZONS_S, Array, cohort
+from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.bound import PeakBound
 from easyrider_forecaster.core.capped import excess_w
 from easyrider_forecaster.core.censor import Ceiling
-from easyrider_forecaster.core.dips import Dips
+from easyrider_forecaster.core.dips import Ahead, Dips
 from easyrider_forecaster.core.history import History
+from easyrider_forecaster.core.kernels import WINDOWS_S, Kernels
 from easyrider_forecaster.core.level import Levels
 from easyrider_forecaster.core.mix import IN_DIP, MOVING, NEAR_DIP, STEADY, Mix
 from easyrider_forecaster.core.peak_bias import ArcBias
@@ -52,13 +53,15 @@ class View:
 class Outlook:
     """Rival means and peaks, their records, and the bound; one row a group."""
 
-    def __init__(self, without: Iterable[str] = ()) -> None:
-        self.without = frozenset(without)
+    def __init__(self, without: Iterable[str] = (), kernels: Kernels | None = None) -> None:
+        self.without, self.kernels = frozenset(without), kernels or Kernels()
+        self._ahead: Ahead | None = None
+        self._tops = np.zeros((0, len(WINDOWS_S)))
         self.history, self.ceiling, self.levels = History(0), Ceiling(0), Levels(0)
         self.pulse, self.dips, self.recent, self.arc_bias = Pulse(0), Dips(0), Recent(0), ArcBias(0)
         self.means, self.peaks = Mix(0, _FIRST_MEAN_LOSS), Mix(0, _FIRST_PEAK_LOSS)
         self.bound = PeakBound(0, _ROLLING)
-        self.far90, self.far99 = Trackers(0, 0.9), Trackers(0, 0.99)
+        self.far90, self.far99 = Trackers(0, 0.9, picks=False), Trackers(0, 0.99)
         self.parts = (
             self.history, self.ceiling, self.levels, self.pulse, self.dips, self.recent, self.arc_bias,
             self.means, self.peaks, self.bound, self.far90, self.far99,
@@ -71,42 +74,41 @@ class Outlook:
         demand = np.where(boards_hidden, np.fmax(raw, ceiling_w[:, None]), raw)
         history.append(demand, boards_hidden, rows.limit_w, instant, unlike)
         block = history.block
-        samples.take(pulse, raw, boards_hidden, rows.floor_w, rows.max_w)
+        kernels = self.kernels
+        kernels.beat(pulse, raw, boards_hidden, rows.floor_w, rows.max_w)
+        over = np.flatnonzero(pulse.in_dip & (pulse.dip_age > samples.LONGEST_DIP))
+        pulse.restart(over)
         history.mark_dips(pulse.in_dip, pulse.dip_age, pulse.left, pulse.quiet)
-        history.new_regime(np.flatnonzero(pulse.restarted), samples.LONGEST_DIP)
-        pulse.judge_runs()
-        phase.search(pulse, history)
+        history.new_regime(over, samples.LONGEST_DIP)
+        kernels.track(pulse, history)
         self.dips.note(pulse, history.mean(1))
-        turn = self._turn(block)
         self.ceiling.see(raw, rows.max_w)
         self.ceiling.raise_to(history)
-        self.ceiling.learn(history, turn)
         self.recent.see(history, pulse, rows.floor_w, rows.max_w)
-        self.recent.learn(history, turn)
         second_w = history.mean(1)
         self.levels.step(np.stack((second_w, self._unseasoned(second_w)), axis=1), rows.floor_w, rows.max_w)
+        self._tops = kernels.tops(history)
         for column, horizon_s in enumerate(HORIZONS_S):
             self._score(block, column, horizon_s, rows)
-        self.bound.learn(turn)
+        kernels.sort(history, self.ceiling, self.recent, self.bound, self._turns())
+        self._ahead = None
 
     def look(self, rows: Rows, period_s: Array, alias: Array) -> tuple[View, View]:
         """Draw and demand from here on; remembers what was said."""
         history, pulse, block = self.history, self.pulse, self.history.block
         self._follow(period_s, alias)
         still = alias | ("events" in self.without)
-        context = self._context(still)
-        rivals = experts.means(
-            history, pulse, self.dips, self.recent, self.levels.means(0), self.levels.means(1), still
-        )
-        np.clip(rivals, rows.floor_w[:, None, None], rows.max_w[:, None, None], out=rivals)
-        mean_w = self.means.weigh(rivals, context)
-        self.means.keep(block, rivals, mean_w, context)
-        rivals = experts.peaks(history, pulse, self.dips, self.recent, self.arc_bias.bias_w, still)
-        np.clip(rivals, rows.floor_w[:, None, None], rows.max_w[:, None, None], out=rivals)
-        peak_w = self.peaks.weigh(rivals, context)
-        self.peaks.keep(block, rivals, peak_w, context)
+        ahead = self._expected()
+        context = self._context(ahead, still)
+        means, peaks = self.kernels.rivals(
+            history, pulse, self.dips, self.recent, ahead, self._tops,
+            (self.levels.means(0), self.levels.means(1)), self.arc_bias.bias_w, still, rows.floor_w, rows.max_w,
+        )  # fmt: skip
+        mean_w = self.kernels.weigh(self.means, block, means, context)
+        peak_w = self.kernels.weigh(self.peaks, block, peaks, context)
         q90_w, q99_w = self._bounds(rows, alias, peak_w, context)
-        drawn_w = np.minimum(mean_w - excess_w(history, pulse, rows.limit_w, mean_w), rows.limit_w[:, None])
+        taken_w = excess_w(history, pulse, rows.limit_w, mean_w, self._tops[:, -1])
+        drawn_w = np.minimum(mean_w - taken_w, rows.limit_w[:, None])
         views = [
             self._view(mean, peak_w, q90_w, q99_w, rows.floor_w, top_w)
             for mean, top_w in ((drawn_w, np.minimum(rows.limit_w, rows.max_w)), (mean_w, rows.max_w))
@@ -126,10 +128,15 @@ class Outlook:
     def edges_s(self, rows: Rows) -> tuple[Array, Array]:
         """Seconds until the next rise and the next fall of every group; NaN where none is known."""
         pulse = self.pulse
-        rise_s, fall_s = phase.next_edges_s(pulse, pulse.low_line_w(rows.floor_w, rows.max_w))
-        until_s, _ = self.dips.until_s(pulse)
-        fall_s = np.where(pulse.in_dip, np.nan, np.fmin(fall_s, np.maximum(until_s, 0.0)))
-        return np.where(pulse.in_dip, self.dips.left_s(pulse), rise_s), fall_s
+        rise_s, fall_s = self.kernels.edges(pulse, pulse.low_line_w(rows.floor_w, rows.max_w))
+        ahead = self._expected()
+        fall_s = np.where(pulse.in_dip, np.nan, np.fmin(fall_s, np.maximum(ahead.until_s, 0.0)))
+        return np.where(pulse.in_dip, ahead.left_s, rise_s), fall_s
+
+    def _expected(self) -> Ahead:
+        if self._ahead is None:
+            self._ahead = self.kernels.ahead(self.dips, self.pulse)
+        return self._ahead
 
     def _follow(self, period_s: Array, alias: Array) -> None:
         """Take over periods from the detector; a new one means a new shape."""
@@ -144,12 +151,11 @@ class Outlook:
         for row in np.flatnonzero(known & ~near & ~pulse.in_dip)[:_ADOPTED_A_TICK].tolist():
             phase.adopt(pulse, self.history, row, float(wanted[row]))
 
-    def _context(self, still: Array) -> Array:
+    def _context(self, ahead: Ahead, still: Array) -> Array:
         pulse = self.pulse
         context = np.where(self.recent.moving, MOVING, STEADY)
-        until_s, tolerance_s = self.dips.until_s(pulse)
         with np.errstate(invalid="ignore"):
-            soon = (until_s < _NEAR_S) & (until_s > -tolerance_s)
+            soon = (ahead.until_s < _NEAR_S) & (ahead.until_s > -ahead.tolerance_s)
         context[(pulse.quiet < _NEAR_SLOTS) | (soon & ~still)] = NEAR_DIP
         context[pulse.in_dip] = IN_DIP
         if "contexts" in self.without:
@@ -159,14 +165,13 @@ class Outlook:
     def _unseasoned(self, second_w: Array) -> Array:
         """The last second's mean less what the shape says of it, NaN in dips and without a period."""
         pulse = self.pulse
-        total = phase.cumulative(pulse)
-        expected_w = phase.last_means(pulse, total)
-        value = second_w - expected_w + total[:, -1] + pulse.level_w
+        expected_w, whole_w = self.kernels.last_means(pulse)
+        value = second_w - expected_w + whole_w
         return np.where(pulse.in_dip | (pulse.quiet < 10), np.nan, value)
 
     def _bounds(self, rows: Rows, alias: Array, peak_w: Array, context: Array) -> tuple[Array, Array]:
         history, block = self.history, self.history.block
-        base_w = history.tops()[:, -1].astype(np.float64)
+        base_w = self._tops[:, -1].astype(np.float64)
         suspects = np.flatnonzero(alias)
         if len(suspects):
             instant = np.fmax.reduce(history.last(history.instant, suspects, 600), axis=1)
@@ -174,10 +179,9 @@ class Outlook:
         base_w = np.repeat(np.where(np.isneginf(base_w), np.nan, base_w)[:, None], len(HORIZONS_S), axis=1)
         forecast_w = np.where(alias[:, None], np.nan, peak_w)
         bases_w = np.stack((base_w, forecast_w), axis=2)
-        margin90_w, margin99_w = self.bound.margins(rows.max_w)
-        q90_w, q99_w = base_w + margin90_w, base_w + margin99_w
+        q90_w = self.far90.bounds(bases_w, context, rows.max_w)
+        q99_w = base_w + self.bound.margins(rows.max_w)[1]
         far = slice(_ROLLING, None)
-        q90_w[:, far] = self.far90.bounds(bases_w, context, rows.max_w)[:, far]
         far_w = self.far99.bounds(bases_w, context, rows.max_w)
         floor_w = base_w + rows.max_w[:, None] * _LONG_FLOOR
         q99_w[:, far] = np.fmax(far_w, floor_w)[:, far]
@@ -202,17 +206,17 @@ class Outlook:
         history = self.history
         whole = (history.age > horizon_s) & (history.count(horizon_s) >= 9 * horizon_s)
         hidden = np.asarray(history.blocks_back(history.hidden, horizon_s).any(axis=1))
-        peak_w = history.blocks_back(history.demand.top, horizon_s).max(axis=1).astype(np.float64)
-        self.means.score(block, column, history.mean(horizon_s), whole & ~hidden, rows.max_w)
+        peak_w, kernels = self._tops[:, column].astype(np.float64), self.kernels
+        free = whole & ~hidden
+        kernels.score(self.means, block, column, history.mean(horizon_s), free, rows.max_w)
         arc_w = self.peaks.made(block - horizon_s, column, experts.PEAK_EXPERTS.index("arc"))
-        self.arc_bias.score(column, peak_w, arc_w, whole & ~hidden & ~self.pulse.in_dip)
-        self.peaks.score(block, column, peak_w, whole & ~hidden, rows.max_w)
-        self.bound.score(block, column, peak_w, whole, hidden)
+        self.arc_bias.score(column, peak_w, arc_w, free & ~self.pulse.in_dip)
+        kernels.score(self.peaks, block, column, peak_w, free, rows.max_w)
+        kernels.cover(self.bound, block, column, peak_w, whole, hidden)
+        kernels.far(self.far90, block, column, peak_w, whole, hidden, rows.max_w)
         if column >= _ROLLING:
-            for far in (self.far90, self.far99):
-                far.score(block, column, peak_w, whole, hidden, rows.max_w)
+            kernels.far(self.far99, block, column, peak_w, whole, hidden, rows.max_w)
 
-    def _turn(self, block: int) -> Array:
-        """Rows whose sorts are due: all of a few hundred, a fifth of many."""
-        turns = min(_TURNS, 1 + self.history.rows // 200)
-        return cohort(self.history.rows, block, turns)
+    def _turns(self) -> int:
+        """Over how many blocks sorts are spread: one for a few hundred rows, five for many."""
+        return min(_TURNS, 1 + self.history.rows // 200)

@@ -8,9 +8,9 @@ from easyrider_forecaster.core.pulse import BINS, Pulse
 
 SHIFTS = np.linspace(-0.12, 0.12, 13)
 POINTS = 24
-_LONGEST = 100.0
-_CAP_W = 150.0
-_GAIN = 0.7
+LONGEST = 100.0
+CAP_W = 150.0
+GAIN = 0.7
 _FOLDED_PERIODS = 6.0
 _FOLDED_SLOTS = 120
 SAME_PERIOD = 0.08
@@ -18,7 +18,7 @@ SAME_PERIOD = 0.08
 
 def search(pulse: Pulse, history: History) -> None:
     """Shift the phase of every row so that the last period (at most 10 s) fits its shape best."""
-    span = np.minimum(pulse.period, _LONGEST)
+    span = np.minimum(pulse.period, LONGEST)
     with np.errstate(invalid="ignore"):
         rows = np.flatnonzero(np.isfinite(span) & ~pulse.in_dip & (pulse.quiet >= span))
     if not len(rows):
@@ -31,8 +31,8 @@ def search(pulse: Pulse, history: History) -> None:
     for column, shift in enumerate(SHIFTS):
         at = np.floor((phases + shift) % 1.0 * BINS).astype(np.int64) % BINS
         miss = np.abs(rest_w - pulse.shape_w[rows[:, None], at])
-        cost[:, column] = np.nansum(np.minimum(miss, _CAP_W), axis=1) + 1.0 * abs(shift)
-    pulse.phase[rows] = (pulse.phase[rows] + _GAIN * SHIFTS[cost.argmin(axis=1)]) % 1.0
+        cost[:, column] = np.nansum(np.minimum(miss, CAP_W), axis=1) + 1.0 * abs(shift)
+    pulse.phase[rows] = (pulse.phase[rows] + GAIN * SHIFTS[cost.argmin(axis=1)]) % 1.0
 
 
 def adopt(pulse: Pulse, history: History, row: int, period: float) -> None:

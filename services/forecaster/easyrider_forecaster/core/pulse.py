@@ -12,11 +12,11 @@ BINS = 64
 RUNS = 32
 LOW_SHARE = 0.33
 """A sample is low when it lies this share of the plateau's height over idle below the plateau."""
-_YOUNG_SLOTS = 1000
-_YOUNG_PATIENCE = 70.0
-_SHORT_PATIENCE = 4.0
-_MEMORY_SLOTS = 2000
-_ALIKE = 0.3
+YOUNG_SLOTS = 1000
+YOUNG_PATIENCE = 70.0
+SHORT_PATIENCE = 4.0
+MEMORY_SLOTS = 2000
+ALIKE = 0.3
 
 
 class Pulse(Rowed):
@@ -28,7 +28,7 @@ class Pulse(Rowed):
         self.plateau_w = self.column("plateau_w", (), np.float64, np.nan)
         self.low_run = self.column("low_run", (), np.int64, 0)
         self.high_run = self.column("high_run", (), np.int64, 0)  # slots not low inside a dip
-        self.patience = self.column("patience", (), np.float64, _YOUNG_PATIENCE)
+        self.patience = self.column("patience", (), np.float64, YOUNG_PATIENCE)
         self.usual_run = self.column("usual_run", (), np.float64, np.nan)
         self.in_dip = self.column("in_dip", (), np.bool_, False)
         self.dip_age = self.column("dip_age", (), np.int64, 0)
@@ -59,23 +59,24 @@ class Pulse(Rowed):
 
     def judge_runs(self) -> None:
         """How long a low run may last before it is a dip: 1.4 x the usual run + 0.4 s where runs are alike."""
-        kept = np.isfinite(self.runs) & (self.heard[:, None] - self.run_ends <= _MEMORY_SLOTS)
+        kept = np.isfinite(self.runs) & (self.heard[:, None] - self.run_ends <= MEMORY_SLOTS)
         ordered = np.sort(np.where(kept, self.runs, np.inf), axis=1)
         number = kept.sum(axis=1)
         middle = np.clip(number // 2, 0, RUNS - 1)
         median = ordered[np.arange(self.rows), middle]
         with np.errstate(invalid="ignore"):
             # runs are counted in whole slots: one of 2 and one of 3 are alike
-            slack = np.maximum(_ALIKE * median, 1.01)[:, None]
+            slack = np.maximum(ALIKE * median, 1.01)[:, None]
             alike = (kept & (np.abs(self.runs - median[:, None]) <= slack)).sum(axis=1)
         regular = alike >= np.maximum(4, 0.55 * number)
-        young = self.heard < _YOUNG_SLOTS
-        short = np.where(young, _YOUNG_PATIENCE, _SHORT_PATIENCE)
+        young = self.heard < YOUNG_SLOTS
+        short = np.where(young, YOUNG_PATIENCE, SHORT_PATIENCE)
         self.usual_run[:] = np.where(regular, median, np.nan)
         self.patience[:] = np.where(regular, 1.4 * np.where(regular, median, 0.0) + 4.0, short)
 
     def restart(self, rows: Array) -> None:
-        """A new regime: shape and runs are forgotten, the clock and the record of dips stay."""
+        """A new regime in these rows alone: shape and runs are forgotten, the clock and the record of dips stay."""
+        self.restarted[:] = False
         self.in_dip[rows] = False
         self.dip_age[rows], self.low_run[rows], self.high_run[rows] = 0, 0, 0
         self.runs[rows] = np.nan

@@ -10,17 +10,16 @@ from easyrider_forecaster.core.arrays import BLOCK_SLOTS, Array
 from easyrider_forecaster.core.pulse import BINS, LOW_SHARE, RUNS, Pulse
 
 LONGEST_DIP = 600
-_PLATEAU_GAIN = 0.02
-_LEVEL_GAIN = 0.1 / 15
-_HOLD_LOW, _HOLD_HIGH = 0.4, 0.25
-_LEAST_PERIOD_TO_HOLD = 8.0
+PLATEAU_GAIN = 0.02
+LEVEL_GAIN = 0.1 / 15
+HOLD_LOW, HOLD_HIGH = 0.4, 0.25
+LEAST_PERIOD_TO_HOLD = 8.0
 
 
 def take(pulse: Pulse, power_w: Array, hidden: Array, floor_w: Array, max_w: Array) -> None:
     """One block, (rows, 10); NaN is a gap. A hidden sample may raise what is believed and lowers nothing."""
     pulse.left[:] = np.nan
     pulse.entered[:] = False
-    pulse.restarted[:] = False
     every = np.arange(pulse.rows)
     for slot in range(BLOCK_SLOTS):
         x_w, covered = power_w[:, slot], hidden[:, slot]
@@ -29,9 +28,6 @@ def take(pulse: Pulse, power_w: Array, hidden: Array, floor_w: Array, max_w: Arr
         _runs(pulse, ok, low, every)
         _phase(pulse, x_w, ok, low, covered, floor_w, max_w, every)
         pulse.heard += 1
-    over = np.flatnonzero(pulse.in_dip & (pulse.dip_age > LONGEST_DIP))
-    if len(over):
-        pulse.restart(over)
 
 
 def _plateau(pulse: Pulse, x_w: Array, ok: Array, covered: Array, floor_w: Array, max_w: Array) -> Array:
@@ -43,7 +39,7 @@ def _plateau(pulse: Pulse, x_w: Array, ok: Array, covered: Array, floor_w: Array
         low = ok & ~covered & (x_w < plateau - LOW_SHARE * reach)
         above = x_w > plateau
         moves = ok & ~pulse.in_dip & (~covered | above)
-    plateau += np.where(moves, _PLATEAU_GAIN * reach * np.where(above, 0.7, -0.3), 0.0)
+    plateau += np.where(moves, PLATEAU_GAIN * reach * np.where(above, 0.7, -0.3), 0.0)
     return np.asarray(low)
 
 
@@ -110,9 +106,9 @@ def _phase(
     next_w = pulse.shape_w[every, (after * BINS).astype(np.int64) % BINS] + pulse.level_w
     line = pulse.plateau_w - LOW_SHARE * np.maximum(pulse.plateau_w - floor_w, 0.05 * max_w)
     with np.errstate(invalid="ignore"):
-        late_rise = low & (now_w < line) & (next_w >= line) & (pulse.held < _HOLD_LOW * period)
-        late_fall = ~low & (now_w >= line) & (next_w < line) & (pulse.held < _HOLD_HIGH * period)
-        hold = live & ok & ~covered & (period >= _LEAST_PERIOD_TO_HOLD) & (late_rise | late_fall)
+        late_rise = low & (now_w < line) & (next_w >= line) & (pulse.held < HOLD_LOW * period)
+        late_fall = ~low & (now_w >= line) & (next_w < line) & (pulse.held < HOLD_HIGH * period)
+        hold = live & ok & ~covered & (period >= LEAST_PERIOD_TO_HOLD) & (late_rise | late_fall)
     pulse.held[:] = np.where(hold, pulse.held + 1, 0.0)
     moves = np.where(live & ~hold, step, 0.0)
     pulse.phase[:] = (pulse.phase + moves) % 1.0
@@ -124,7 +120,7 @@ def _phase(
     rest = x_w[rows] - shape - level
     rest = np.where(covered[rows], np.maximum(rest, 0.0), rest)
     bounded = np.clip(rest, -0.1 * max_w[rows], 0.1 * max_w[rows])
-    pulse.level_w[rows] = level + _LEVEL_GAIN * bounded
+    pulse.level_w[rows] = level + LEVEL_GAIN * bounded
     seen = pulse.visits[rows, at] + 1.0
     gain = np.maximum(1.0 / (seen + 1.0), 1.0 / np.maximum(6.0 * period[rows] / BINS, 6.0))
     pulse.shape_w[rows, at] = shape + gain * rest
