@@ -1,9 +1,9 @@
 """What domains drew beside what was reckoned of the limits held: how far a plan's sums may be believed.
 
 Sums of single jobs err together: their highest means never meet, gain errors cancel, limits are not used to the watt.
-So the mean of ten seconds that was drawn is held against the mean reckoned for the same seconds: joint samples, and what
-they stay below is the credit of many jobs that do not peak together, 3 % at most. The share rises at
-once and falls slowly, and begins above 1: a margin, earned back by seconds that kept within what was reckoned.
+So the mean of ten seconds that was drawn is held against the mean reckoned for the same seconds: joint samples, and
+what they stay below is the credit of many jobs that do not peak together, 3 % at most. The share rises at once and
+falls slowly, and begins above 1: a margin, earned back by seconds that kept within what was reckoned.
 """
 
 from typing import Final
