@@ -119,3 +119,61 @@ def test_a_gap_ends_a_stalls_counting() -> None:
     rows = [[100.0]] * 30 + [[np.nan]] * 6
 
     assert not low_for(rows, 20.0).stalled.any()
+
+
+def pausing(world, waits_s, computes_s=40, times=4):
+    """Stalls of `waits_s` each; how often the first job's watts were lent, by stall."""
+    lent = []
+    for _ in range(times):
+        world.loads[0].paused = True
+        stalled = []
+        for _ in range(waits_s):
+            world.second()
+            stalled.append(world.reason("a") == "stalled")
+        lent.append(any(stalled))
+        world.loads[0].paused = False
+        world.run(computes_s)
+    return lent
+
+
+def test_watts_that_are_back_within_seconds_are_lent_once_and_not_again():
+    world = World(site(), four())
+    world.run(60)
+
+    lent = pausing(world, waits_s=7)
+
+    assert lent == [True, False, False, False]
+
+
+def test_long_stalls_lend_their_watts_every_time():
+    world = World(site(), four())
+    world.run(60)
+
+    assert pausing(world, waits_s=20) == [True] * 4
+
+
+def test_a_stall_that_lasts_far_longer_than_those_before_it_is_lent_from_all_the_same():
+    world = World(site(), four())
+    world.run(60)
+    pausing(world, waits_s=7, times=2)
+
+    world.loads[0].paused = True
+    world.run(14)
+
+    assert world.reason("a") == "stalled"
+
+
+def test_a_set_up_teaches_nothing_of_the_stalls_to_come():
+    stalls = Stalls(np.array([True]))
+    low_w, high_w, belief = (
+        np.full((1, 1), 100.0),
+        np.full((1, 1), 500.0),
+        Belief(np.array([600.0]), np.array([600.0])),
+    )
+
+    for step in range(80):
+        stalls.add(step / 10, low_w, low_w[0], np.array([580.0]), belief, 0.1)
+    stalls.add(8.0, high_w, high_w[0], np.array([580.0]), belief, 0.1)
+
+    assert np.isnan(stalls.usual_s[0])
+    assert stalls.after_s[0] == 4.0

@@ -18,7 +18,7 @@ _PARTS: Final = {
     "busy": ("ring", "off", "share", "classes"),
     "learned": ("shape", "trusted", "heard", "since_move", "sums", "told"),
     "paces": ("free_s", "free_heard", "slow", "slow_heard"),
-    "stalls": ("stalled", "low_s", "missing_s", "woke_s"),
+    "stalls": ("stalled", "low_s", "missing_s", "woke_s", "usual_s", "set_up"),
     "duty": ("seconds", "ratios", "age_s", "duty"),
     "flags": ("said_s", "limit_w"),
     "rhythms": ("ring", "period_s", "confidence", "heard_s"),

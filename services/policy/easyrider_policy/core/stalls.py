@@ -4,6 +4,9 @@ A job that draws less than half of its peak for 4 s, longer than any phase of co
 counts as its own draw and its limit falls to 1.25 times that; when one of its boards is pinned at that limit,
 or its draw rises over half of its peak, it is awake. The highest board speaks for the job, which runs at the
 pace of its slowest. A job that has just started sleeps until it draws: its set-up needs no watts of others.
+
+Watts that are back before they were worth a move are not lent: where a job's stalls are usually short, like a
+checkpoint of some seconds, it counts as stalled only once one lasts clearly longer than those before it.
 """
 
 from typing import Final, NamedTuple
@@ -20,6 +23,11 @@ AWAKE_SHARE: Final = 0.55
 BELOW_LIMIT: Final = 0.9
 AFTER_S: Final = 4.0
 CAP_PER_DRAW: Final = 1.25
+WORTH_S: Final = 6.0
+"""Others rise one after the other and seconds after a lowering; what is lent for less time gains them nothing."""
+OVERDUE_SHARE, OVERDUE_S = 1.25, 2.0
+"""So much longer than usual a stall is of another kind."""
+_FOLLOWS: Final = 0.5
 GAP_S: Final = 0.5
 """So long may nothing come of a job: nodes speak on their own beat, and two samples in one column leave none for the
 next. What lasts longer is a gap, and a gap ends a stall's counting."""
@@ -34,7 +42,10 @@ class Belief(NamedTuple):
 
 
 class Stalls:
-    """Columns over jobs: `stalled`, `low_s` (how long the draw has been low), `woke_s` (when it last woke)."""
+    """Columns over jobs: `stalled`, `low_s` (how long the draw has been low), `woke_s` (when it last woke).
+
+    `usual_s`: how long stalls last, the newest counting most; NaN until one was seen from its beginning to its end.
+    """
 
     def __init__(self, starting: Bools) -> None:
         jobs = len(starting)
@@ -42,6 +53,8 @@ class Stalls:
         self.low_s = np.zeros(jobs)
         self.missing_s = np.zeros(jobs)
         self.woke_s = np.full(jobs, _LONG_AGO)
+        self.usual_s = np.full(jobs, np.nan)
+        self.set_up = starting.copy()  # sleeps since its start: no stall like those to come
 
     def add(
         self, now_s: float, sample_w: Floats, highest_w: Floats, near_w: Floats, belief: Belief, step_s: float
@@ -57,18 +70,37 @@ class Stalls:
         heard_s = heard.sum(axis=0) * step_s
         self.missing_s = np.where(heard_s > 0, 0.0, self.missing_s + len(sample_w) * step_s)
         low = ~high & (self.missing_s <= GAP_S)
+        self._end(high)
         self.low_s = np.where(low, self.low_s + heard_s, 0.0)
         newest_w = np.fmax.reduce(sample_w, axis=0)
         awake = self.stalled & ((highest_w > near_w) | (newest_w > AWAKE_SHARE * belief.peak_w))
-        self.stalled = (self.stalled | (self.low_s >= AFTER_S - 1e-9)) & ~awake
+        self.stalled = (self.stalled | (self.low_s >= self.after_s - 1e-9)) & ~awake
         woken = np.flatnonzero(awake)
+        self._end(awake)
         self.woke_s[woken] = now_s
         self.low_s[woken] = 0.0
         return woken
 
+    @property
+    def after_s(self) -> Floats:
+        """How long the draw of each job (J,) must be low before it counts as stalled."""
+        with np.errstate(invalid="ignore"):
+            short = self.usual_s - AFTER_S < WORTH_S
+            return np.where(short, np.maximum(AFTER_S, OVERDUE_SHARE * self.usual_s + OVERDUE_S), AFTER_S)
+
+    def _end(self, ends: Bools) -> None:
+        """Learn how long a stall lasted where one ends (J,), declared or not."""
+        seen = ends & (self.low_s >= AFTER_S - 1e-9) & ~self.set_up
+        if seen.any():
+            known_s = np.where(np.isnan(self.usual_s), self.low_s, self.usual_s)
+            self.usual_s = np.where(seen, known_s + _FOLLOWS * (self.low_s - known_s), self.usual_s)
+        self.set_up &= ~ends
+
     def pinned(self, now_s: float, highest_w: Floats, near_w: Floats) -> Ints:
         """The stalled jobs of which a board stands at its low limit already: they wake, before the next sample."""
-        woken = np.flatnonzero(self.stalled & (highest_w > near_w))
+        awake = self.stalled & (highest_w > near_w)
+        woken = np.flatnonzero(awake)
+        self._end(awake)
         self.stalled[woken], self.woke_s[woken], self.low_s[woken] = False, now_s, 0.0
         return woken
 
