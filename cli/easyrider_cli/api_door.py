@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from easyrider.errors import EasyRiderError
 from easyrider.tree import HoldRule, Rules
 from easyrider.tree_reader import read_document
-from easyrider_cli.doors import Done, Kind, NoAnswer, Refused, Scope
+from easyrider_cli.doors import Done, Freed, Kind, NoAnswer, Refused, Scope
 
 _DEADLINE_S = 5.0
 _LONGEST = 32 * 1024 * 1024
@@ -46,9 +46,9 @@ class ApiDoor:
         """See `Door`."""
         return read_document(self._ask("GET", "/v1/tree"), f"the rules of {self._url}")
 
-    def state(self) -> dict[str, Any]:
+    def state(self, region: str = "") -> dict[str, Any]:
         """See `Door`."""
-        found = self._ask("GET", "/v1/state")
+        found = self._ask("GET", "/v1/state" + (f"?region={quote(region, safe='')}" if region else ""))
         return found if isinstance(found, dict) else {}
 
     def explain(self, kind: Kind, name: str) -> dict[str, Any]:
@@ -70,10 +70,18 @@ class ApiDoor:
         """See `Door`."""
         return _done(self._ask("DELETE", f"/v1/holds/{quote(hold_id, safe='')}"))
 
-    def release(self, scope: Scope, reason: str) -> Done:
+    def release(self, scope: Scope, reason: str, override: str = "") -> Done:
         """See `Door`."""
-        body = {"scope": {key: list(values) for key, values in scope.items()}, "reason": reason}
-        return _done(self._ask("POST", "/v1/release", body))
+        body: dict[str, Any] = {
+            "scope": {key: list(values) for key, values in scope.items()},
+            "reason": reason,
+        }
+        return _done(self._ask("POST", "/v1/release", body | ({"override": override} if override else {})))
+
+    def free(self, kind: Freed, name: str) -> float | None:
+        """See `Door`."""
+        told = self._ask("POST", f"/v1/{kind}s/{quote(name, safe='')}/free")
+        return told.get("freed_w") if isinstance(told, dict) else None
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         request = urllib.request.Request(self._url + path, method=method)

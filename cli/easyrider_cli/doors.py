@@ -10,6 +10,7 @@ from easyrider.tree import HoldRule, Rules
 Scope = Mapping[str, tuple[str, ...]]
 """A selector: keys AND, values OR; empty is everything."""
 Kind = Literal["gpu", "job", "domain"]
+Freed = Literal["node", "region"]
 LONGEST_REASON = 500
 
 
@@ -55,8 +56,8 @@ class Door(Protocol):
         """The newest rules."""
         ...
 
-    def state(self) -> dict[str, Any]:
-        """What the leader knows now: `easyrider_policy.live.LiveState`."""
+    def state(self, region: str = "") -> dict[str, Any]:
+        """What the leader knows now, of a region below where one is named: `easyrider_policy.live.LiveState`."""
         ...
 
     def explain(self, kind: Kind, name: str) -> dict[str, Any]:
@@ -75,6 +76,10 @@ class Door(Protocol):
         """Take one away."""
         ...
 
-    def release(self, scope: Scope, reason: str) -> Done:
-        """Put a scope into `observe`."""
+    def release(self, scope: Scope, reason: str, override: str = "") -> Done:
+        """Put a scope into `observe`. `override`: why, though what it comes to cannot be foretold."""
+        ...
+
+    def free(self, kind: Freed, name: str) -> float | None:
+        """Let go of what is booked for a node or region that is known to be dark: wall watts, where they are told."""
         ...

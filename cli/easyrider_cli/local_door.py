@@ -19,11 +19,12 @@ from easyrider.messages import Answer, Ask
 from easyrider.messages.asks import Question
 from easyrider.moments import rfc_3339
 from easyrider.nats_config import seed_file
+from easyrider.scopes import line_of, owner_of
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.tree import HoldRule, Rules
 from easyrider.tree_reader import dump, read
 from easyrider_cli import address
-from easyrider_cli.doors import Done, Kind, NoAnswer, Refused, Scope
+from easyrider_cli.doors import Done, Freed, Kind, NoAnswer, Refused, Scope
 from easyrider_cli.local_audit import LocalAudit
 from easyrider_cli.rundir import RunFolder
 from easyrider_policy_api.core import edits, releasing
@@ -53,20 +54,35 @@ class LocalDoor:
         """See `Door`."""
         return self._runner.run(self._rules())
 
-    def state(self) -> dict[str, Any]:
+    def state(self, region: str = "") -> dict[str, Any]:
         """See `Door`."""
-        return self._read("state")
+        return self._read("state", "", region)
 
-    def _read(self, what: Question, name: str = "") -> dict[str, Any]:
-        answer = self._runner.run(self._ask(what, name))
+    def _read(self, what: Question, name: str = "", region: str = "") -> dict[str, Any]:
+        answer = self._runner.run(self._ask(what, name, region))
         if not answer.ok:
             raise Refused(answer.reason)
         found: dict[str, Any] = json.loads(answer.body)
         return found
 
     def explain(self, kind: Kind, name: str) -> dict[str, Any]:
-        """See `Door`."""
-        return self._read(_EXPLAIN[kind], name)
+        """See `Door`. Of what a region below has, that region is asked."""
+        what = _EXPLAIN[kind]
+        try:
+            found = self._read(what, name)
+        except Refused as fault:
+            return self._explained_below(what, name, fault)
+        while governed_by := found.get("governed_by"):
+            found = self._read(what, name, governed_by) | {"region": governed_by}
+        return found
+
+    def _explained_below(self, what: Question, name: str, fault: Refused) -> dict[str, Any]:
+        for region in line_of(self.rules(), self._place.region)[1:]:
+            try:
+                return self._read(what, name, region) | {"region": region}
+            except Refused:
+                continue
+        raise fault
 
     def trust(self) -> dict[str, Any]:
         """See `Door`."""
@@ -80,12 +96,26 @@ class LocalDoor:
         """See `Door`."""
         return self._edited(lambda rules: edits.without_hold(rules, hold_id), f"clear {hold_id}")
 
-    def release(self, scope: Scope, reason: str) -> Done:
+    def free(self, kind: Freed, name: str) -> float | None:
         """See `Door`."""
+        rules = self.rules()
+        known = rules.nodes if kind == "node" else rules.regions
+        if name not in {row.id for row in known}:
+            raise Refused(f"the rules name no {kind} {name!r}")
+        if kind == "node":
+            told = self._read("free", name, owner_of(rules, name, self._place.region))
+        else:
+            told = self._read(
+                "free_region", name, next(r.parent or "" for r in rules.regions if r.id == name)
+            )
+        freed_w: float | None = told.get("freed_w")
+        return freed_w
+
+    def release(self, scope: Scope, reason: str, override: str = "") -> Done:
+        """See `Door`. Whoever asks has foretold it, or answers for it."""
         since = rfc_3339(time.time())
-        return self._edited(
-            lambda rules: releasing.released(rules, scope, reason, since), f"release {edits.told(scope)}"
-        )
+        act = f"release {edits.told(scope)}" + (f", not foretold: {override}" if override else "")
+        return self._edited(lambda rules: releasing.released(rules, scope, reason, since), act)
 
     def _edited(self, edit: Edit, act: str = "edit") -> Done:
         try:
@@ -128,7 +158,8 @@ class LocalDoor:
             return Done(version=after.version, in_force=False, why=fault.why)
         verdict, why = judged(answer, after)
         if verdict == "adopted":
-            return Done(version=after.version, in_force=True)
+            late = [why for why in [await self._late(region, after) for region in self._below(after)] if why]
+            return Done(version=after.version, in_force=not late, why="; ".join(late))
         if verdict == "overtaken":
             raise Overtaken(answer.version, after.version, why)
         if verdict == "pending":
@@ -140,6 +171,17 @@ class LocalDoor:
             left = f"{why}; and it could not be taken back: {fault}"
             return Done(version=after.version, in_force=False, why=left)
         raise Refused(f"{why}; the rules before stand again, as version {back.version}")
+
+    def _below(self, rules: Rules) -> tuple[str, ...]:
+        return line_of(rules, self._place.region)[1:]
+
+    async def _late(self, region: str, rules: Rules) -> str:
+        """Why these rules are not in force in a region; empty: they are."""
+        try:
+            verdict, why = judged(await self._ask("rules", "", region), rules)
+        except NoAnswer as fault:
+            return f"region {region}: {fault.why}"
+        return "" if verdict == "adopted" else f"region {region}: {why or verdict}"
 
     async def _standing(self, rules: Rules) -> Done:
         """The edit is in these rules, which somebody else saved; whether they are in force."""
@@ -166,12 +208,14 @@ class LocalDoor:
         except (StoreSilent, StoreRefused) as fault:
             raise NoAnswer("the store", str(fault)) from fault
 
-    async def _ask(self, what: Question, name: str = "") -> Answer:
-        ask = Ask(tree=self._place.tree, region=self._place.region, what=what, name=name, who=self._who)
+    async def _ask(self, what: Question, name: str = "", region: str = "") -> Answer:
+        at = region or self._place.region
+        ask = Ask(tree=self._place.tree, region=at, what=what, name=name, who=self._who)
         try:
-            return await self._bus.ask(self._place.region, ask, _ANSWER_S)
+            return await self._bus.ask(at, ask, _ANSWER_S)
         except (Unanswered, BusDown) as fault:
-            raise NoAnswer("the coordinator", fault.why) from fault
+            place = f"the coordinator of region {region}" if region else "the coordinator"
+            raise NoAnswer(place, fault.why) from fault
 
 
 @contextmanager

@@ -59,6 +59,9 @@ def release(
     ] = None,
     node: Annotated[list[str] | None, typer.Option(help="a node; again for more")] = None,
     reason: Annotated[str, typer.Option(help="for those who ask why")] = "released by an operator",
+    override: Annotated[
+        str, typer.Option(help="why to do it though what it comes to cannot be foretold")
+    ] = "",
     wait_s: Annotated[float, typer.Option(min=0, help="how long to watch")] = 60.0,
     api: Api = None,
     token_file: Token = None,
@@ -71,8 +74,25 @@ def release(
 
     wanted = release_command.scope_of(scope or (), node or ())
     with open_door(api, token_file, ca_file, run) as door:
-        found = release_command.release(door, wanted, reason, wait_s, _say(as_json))
+        found = release_command.release(door, wanted, reason, wait_s, _say(as_json), override=override)
     raise typer.Exit(release_command.show(found, as_json, _console))
+
+
+@buttons.command()
+def free(
+    kind: Annotated[str, typer.Argument(help="node or region")],
+    name: Annotated[str, typer.Argument(help="its id in the rules")],
+    api: Api = None,
+    token_file: Token = None,
+    ca_file: Authority = None,
+    run: Run = None,
+    as_json: Json = False,
+) -> None:
+    """Let go of watts booked for a node or region that you know is dark; refused while it may still draw them."""
+    from easyrider_cli import free_command
+
+    with open_door(api, token_file, ca_file, run) as door:
+        free_command.free(door, kind, name, as_json, _console)
 
 
 @buttons.command()

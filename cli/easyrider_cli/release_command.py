@@ -11,6 +11,7 @@ from rich.console import Console
 
 from easyrider.tree import SELECTOR_KEYS, Rules
 from easyrider_cli.doors import Door, Refused, Scope, fit_reason
+from easyrider_cli.whole_state import NotWhole, whole_state
 from easyrider_policy.core.foretelling import foretell
 from easyrider_policy_api.core import selectors
 from easyrider_policy_api.core.releasing import released
@@ -55,14 +56,22 @@ def release(
     wait_s: float,
     say: Callable[[str], None],
     region: str | None = None,
+    override: str = "",
 ) -> Released:
-    """Foretell, edit, watch. Nothing is changed where the sums forbid it, a hold stops it, or a name is unknown."""
+    """Foretell, edit, watch. Nothing is changed where the sums forbid it, a hold stops it, or a name is unknown.
+
+    Nor is it where what it comes to cannot be foretold, unless `override` says why it is to be done all the same.
+    """
     fit_reason(reason)
+    fit_reason(override)
     rules = door.rules()
     if lost := selectors.unnamed(scope, rules, "scope"):
         raise Refused("; ".join(f"{place} {fault}" for place, fault in lost) + "; nothing was changed")
-    state = door.state()
-    foretold = _foretold(rules, released(rules, scope, reason, ""), state, region or str(state["region"]))
+    try:
+        state = whole_state(door, rules)
+        foretold = _foretold(rules, released(rules, scope, reason, ""), state, region or str(state["region"]))
+    except NotWhole as fault:
+        return _unforetold(door, scope, reason, override, fault.why)
     if not foretold.gpus:
         foretold.done, foretold.why = True, "no GPU of this scope is limited"
         return foretold
@@ -74,7 +83,7 @@ def release(
     if not done.in_force:
         foretold.why = f"saved as version {done.version}, and not in force yet: {done.why}"
         return foretold
-    return _watched(door, foretold, wait_s, say)
+    return _watched(door, rules, foretold, wait_s, say)
 
 
 def show(found: Released, as_json: bool, console: Console) -> int:
@@ -89,20 +98,38 @@ def show(found: Released, as_json: bool, console: Console) -> int:
 
 def _foretold(before: Rules, after: Rules, state: dict[str, Any], region: str) -> Released:
     if state["left_out"]["boards"]:
-        raise Refused(
-            f"{state['left_out']['boards']} GPUs fit no answer, so what a release comes to cannot be foretold; "
-            "put the mode of the scope to observe instead, and watch `releases` of the state"
-        )
+        raise NotWhole(f"{state['left_out']['boards']} GPUs fit no answer")
     told = foretell(before, after, state, region)
     why = f"a hold stops every raise there ({', '.join(told.holds)}): clear it first" if told.holds else ""
     lacks_w = {} if told.holds else dict(told.lacking_w)
     return Released(done=False, gpus=told.gpus, nodes=list(told.nodes), forbidden_w=lacks_w, why=why)
 
 
-def _watched(door: Door, found: Released, wait_s: float, say: Callable[[str], None]) -> Released:
+def _unforetold(door: Door, scope: Scope, reason: str, override: str, why: str) -> Released:
+    if not override:
+        raise Refused(
+            f"what a release comes to cannot be foretold: {why}; nothing was changed. With --override REASON it is "
+            "done all the same: limits stay until the sums allow more"
+        )
+    done = door.release(scope, reason, override)
+    late = "" if done.in_force else f", not in force yet ({done.why})"
+    said = f"saved as version {done.version}{late}; {why}, so what comes of it is not watched: see `easyrider status`"
+    return Released(done=False, gpus=0, nodes=[], version=done.version, why=said)
+
+
+def _watched(
+    door: Door, rules: Rules, found: Released, wait_s: float, say: Callable[[str], None]
+) -> Released:
     until_s, told = time.monotonic() + wait_s, ""
     while True:
-        state = door.state()
+        try:
+            state = whole_state(door, rules)
+        except NotWhole as fault:
+            if time.monotonic() >= until_s:
+                found.why = f"not seen done in {wait_s:.0f} s: {fault.why}; it goes on by itself"
+                return found
+            time.sleep(_LOOK_S)
+            continue
         mine = set(found.nodes)
         waits = {row["node"]: row for row in state["releases"] if not row["whole"] and row["node"] in mine}
         limited = [

@@ -98,6 +98,13 @@ def _stub(domain: Domain, region: Region) -> Domain:
     )
 
 
+def owner_of(rules: Rules, node: str, scope: str) -> str:
+    """The scope that governs a node; `scope` where the rules tell no other."""
+    held = owners(rules)
+    at = next((row.domain for row in rules.nodes if row.id == node), "")
+    return (held.get(at) if rules.regions else None) or scope
+
+
 def line_of(rules: Rules, scope: str) -> tuple[str, ...]:
     """A scope and every scope below it, parents first; the name alone in a document without regions."""
     found = [scope]

@@ -1,6 +1,10 @@
 """One demonstration without processes: two real virtual runs, and a live run as its files would tell it."""
 
+import sys
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import pytest

@@ -7,7 +7,7 @@ from typing import Any
 
 from easyrider.errors import EasyRiderError
 from easyrider.messages.asks import Question
-from easyrider.scopes import line_of, owners
+from easyrider.scopes import line_of, owner_of
 from easyrider.tree import Rules
 from easyrider_policy.core.gathered import State, Uncounted, gathered
 from easyrider_policy_api.coordinator_link import CoordinatorLink, Snapshot
@@ -108,14 +108,6 @@ def silent(name: str, regions: Iterable[str]) -> Problem:
     """Nobody who answers knows it, and not everybody answers."""
     why = f"Nobody who answers knows {name[:64]!r}; region {', '.join(regions)} does not answer."
     return Problem(503, "region-silent", why, retry_after_s=2.0)
-
-
-def owner_of(rules: Rules, node: str, region: str) -> str:
-    """The scope that governs a node; `region` where the rules tell no other."""
-    held = owners(rules)
-    return next(
-        (held[row.domain] or region for row in rules.nodes if row.id == node and rules.regions), region
-    )
 
 
 async def owner_told(rules: RulesDesk, link: CoordinatorLink, node: str) -> str:

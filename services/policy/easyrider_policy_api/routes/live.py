@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from easyrider.scopes import owner_of
 from easyrider_policy_api import regional
 from easyrider_policy_api.coordinator_link import read
 from easyrider_policy_api.core.access import Caller
@@ -89,7 +90,7 @@ async def free_node(
     house = house_of(request)
     rules = await house.rules.held()
     known = {row.id for row in rules.nodes}
-    at = regional.owner_of(rules, node, house.region)
+    at = owner_of(rules, node, house.region)
     return await _freed(request, caller, "node", node, known, "free", at)
 
 
