@@ -98,8 +98,20 @@ def counter_is_true(energy_w: Array, instant_w: Array, rating_w: Array) -> Array
 
 
 def counter_shows(energy_w: Array, instant_w: Array) -> Array:
-    """True where energy means swing by at least 0.7 of what the instant field swings, (rows,)."""
-    return np.asarray(_wave(energy_w).reach_w >= _SHOWN * _wave(instant_w).reach_w)
+    """True where energy means swing by at least 0.7 of what the instant field swings (standard deviations), (rows,)."""
+    shown_w = spread_w(instant_w)
+    return np.asarray((shown_w > 0) & (spread_w(energy_w) >= _SHOWN * shown_w))
+
+
+def spread_w(values_w: Array) -> Array:
+    """Standard deviation of each row, gaps left out; 0 where there is nothing, (rows,)."""
+    values = _finite(values_w)
+    gaps = np.isnan(values)
+    values[gaps] = 0.0
+    number = np.maximum(values.shape[1] - gaps.sum(axis=1, dtype=np.float32), np.float32(1.0))
+    values -= (values.sum(axis=1) / number)[:, None]
+    values[gaps] = 0.0
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", values, values) / number))
 
 
 def _wave(values_w: Array) -> _Wave:

@@ -21,6 +21,8 @@ _LOOK_SLOTS = 600
 _WAVE_SLOTS = (130, 300, _LOOK_SLOTS)
 _BELIEVED_RUNS = 3
 _SAME = 0.08
+_LEAST_SPREAD = 0.01
+"""Of the device maximum; a wave of a twentieth of it spreads wider, whatever its shape."""
 
 
 class Detector(Rowed):
@@ -55,21 +57,23 @@ class Detector(Rowed):
         """Judge the rows whose turn it is. `max_w` (rows,): device maximum, watts per GPU."""
         self.judge(history, sight.sight(intake, history.rows, members.count), max_w)
 
-    def judge(self, history: History, seen: Sight, max_w: Array) -> None:
-        """The same, where the boards of each row are known by what they can show."""
-        rows = cohort(history.rows, history.block, _EVERY if history.rows <= _MANY_ROWS else _SELDOM)
+    def turn(self, history: History) -> Array:
+        """Rows whose turn it is in this block."""
+        return cohort(history.rows, history.block, _EVERY if history.rows <= _MANY_ROWS else _SELDOM)
+
+    def judge(self, history: History, seen: Sight, max_w: Array, rows: Array | None = None) -> None:
+        """The same, where the boards of each row are known by what they can show; or other rows than those."""
+        rows = self.turn(history) if rows is None else rows
         beat = history.beat(rows, _SLOTS[-1])
         instant = history.calm(history.instant, rows, _LOOK_SLOTS)
         look = history.calm(history.demand.value, rows, _LOOK_SLOTS)
         self._find(rows, beat, seen, float(history.block))
-        every = history.last(history.demand.value, rows, _SLOTS[-1])  # a level that fell looks like a dip at first
+        every = history.last(
+            history.demand.value, rows, _SLOTS[-1]
+        )  # a level that fell looks like a dip at first
         changed, since_s = drift.moved(every, self.periods.period_s[rows], max_w[rows])
         self.drift.level(rows, changed, since_s, float(history.block))
-        self.true_counter[rows] |= alias.counter_is_true(look, instant, max_w[rows])
-        unlike = history.last(history.unlike, rows, _LOOK_SLOTS)
-        agree = alias.boards_agree(look, unlike, seen.boards[rows])
-        counted = self.true_counter[rows] & alias.counter_shows(look, instant)
-        self._suspect(rows, instant, agree | counted, seen, max_w)
+        self._suspect(rows, look, instant, history, seen, max_w)
 
     def _find(self, rows: Array, beat: Array, seen: Sight, now_s: float) -> None:
         """Over the longest stretch that is there; rows without the shortest are not judged."""
@@ -82,19 +86,30 @@ class Detector(Rowed):
             moved = np.abs(self.periods.period_s[rows] - before_s) > _SAME * before_s
         self.drift.period(rows[moved], now_s)
 
-    def _suspect(self, rows: Array, instant: Array, cleared: Array, seen: Sight, max_w: Array) -> None:
-        """A smooth wave with a period in the instant field, unless counter, marks or four boards clear it."""
-        smooth = alias.suspect(instant, max_w[rows]) & seen.partial[rows]
+    def _suspect(
+        self, rows: Array, look: Array, instant: Array, history: History, seen: Sight, max_w: Array
+    ) -> None:
+        """A smooth wave with a period in the instant field, unless counter, marks or four boards clear it.
+
+        What clears a row is looked at first: the shape of a wave is the dearest of all to judge.
+        """
+        swings = alias.spread_w(instant) >= _LEAST_SPREAD * max_w[rows]
+        new = np.flatnonzero(swings & ~self.true_counter[rows])
+        self.true_counter[rows[new]] = alias.counter_is_true(look[new], instant[new], max_w[rows[new]])
+        cleared = self.true_counter[rows] & alias.counter_shows(look, instant)
+        many = np.flatnonzero(swings & ~cleared & (seen.boards[rows] >= 4))
+        unlike = history.last(history.unlike, rows[many], _LOOK_SLOTS)
+        cleared[many] = alias.boards_agree(look[many], unlike, seen.boards[rows[many]])
+        smooth, wave_s = np.zeros(len(rows), np.bool_), np.full(len(rows), np.nan)
+        open_ = np.flatnonzero(swings & ~cleared & seen.partial[rows])
+        smooth[open_] = alias.suspect(instant[open_], max_w[rows[open_]])
         some = np.flatnonzero(smooth)
-        wave_s = np.full(len(rows), np.nan)
-        if len(some):
-            wave_s[some] = _longest(instant[some], _WAVE_SLOTS).period_s
+        wave_s[some] = _longest(instant[some], _WAVE_SLOTS).period_s
         believed_s, announced_s = self.periods.period_s[rows], seen.announced_s[rows]
         smooth &= np.isfinite(wave_s) | np.isfinite(believed_s)
         with np.errstate(invalid="ignore"):
             shown_s = np.where(np.isfinite(wave_s), wave_s, believed_s)
-            marked = np.abs(shown_s - announced_s) <= _SAME * announced_s
-        cleared = cleared | marked
+            cleared |= smooth & (np.abs(shown_s - announced_s) <= _SAME * announced_s)
         self._quiet[rows] = np.where(cleared, _BELIEVED_RUNS, np.where(smooth, 0, self._quiet[rows] + 1))
         self.alias[rows] = self._quiet[rows] < _BELIEVED_RUNS
 

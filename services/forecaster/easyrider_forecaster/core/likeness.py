@@ -25,20 +25,24 @@ def spectra(values: Array) -> tuple[Array, Array, Array]:
         values = np.asarray(values).astype(np.float32)  # what does not fit becomes infinite, and a gap
     samples = values.shape[1]
     present = np.abs(values) < _UNREAL_W
+    whole_rows = bool(present.all())
+    if not whole_rows:
+        values[~present] = 0.0
     number = present.sum(axis=1, dtype=np.float32)
-    swing = np.where(present, values, np.float32(0.0))
-    swing -= (swing.sum(axis=1) / np.maximum(number, np.float32(1.0)))[:, None]
-    swing[~present] = 0.0
+    values -= (values.sum(axis=1) / np.maximum(number, np.float32(1.0)))[:, None]
+    if not whole_rows:
+        values[~present] = 0.0
     padded, last = size(samples), longest(samples) + 2
-    power = _power(swing, padded)
+    power = _power(values, padded)
     pairs = np.arange(samples, samples - last, -1, dtype=np.float32)[None, :]
-    if not present.all():
+    if not whole_rows:
         counted = np.fft.irfft(_power(present.astype(np.float32), padded), padded, axis=1)[:, :last]
         pairs = np.maximum(np.rint(counted), np.float32(1.0))
     matched = np.fft.irfft(power, padded, axis=1)[:, :last] / pairs
-    whole = matched[:, :1]
-    alike = np.where(whole > 0.01, matched / np.where(whole > 0.01, whole, np.float32(1.0)), np.float32(0.0))
-    return power, alike, number
+    still = matched[:, 0] <= 0.01
+    matched /= np.where(still, np.float32(1.0), matched[:, 0])[:, None]
+    matched[still] = 0.0
+    return power, matched, number
 
 
 def longest(samples: int) -> int:

@@ -20,7 +20,7 @@ _GONE_AFTER = 3
 _SHORT_S = 1.2
 """Below it a period that was found may be a multiple of the true one: between slots there is little to see."""
 _WHOLE = 0.06
-_CHUNK = 128
+_CHUNK = 64
 """Rows of a transform; more do not fit the cache."""
 
 
