@@ -31,6 +31,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     tree: str
     nodes: tuple[str, ...]
     watcher_seed: str | None  # None: an open bus
+    regions: tuple[str, ...] = ()  # those below `region`, each with a coordinator of its own
 
 
 def leave(folder: RunFolder, address: Address) -> None:

@@ -2,6 +2,7 @@
 
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 
 from easyrider import address_checks, log, subjects
@@ -69,6 +70,14 @@ class NoPlan(EasyRiderError):
             f"no plan for region {region} in {waited_s:.0f} s on {log.blot(url)}; this key may not hear nodes, so "
             "whether one speaks is not known"
         )
+
+
+class NoRegion(EasyRiderError):
+    """No coordinator is of this region; plans of others are said."""
+
+    def __init__(self, region: str, regions: Iterable[str]) -> None:
+        self.region, self.regions = region, tuple(regions)
+        super().__init__(f"there is no region {region} here: there is {', '.join(self.regions)}")
 
 
 class NoNodeHeard(EasyRiderError):

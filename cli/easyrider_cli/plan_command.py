@@ -23,6 +23,8 @@ from easyrider_cli.rundir import RunFolder
 from easyrider_cli.user_folder import bus_user
 
 _CONNECT_S, _FIRST_S, _REDRAW_S = 5.0, 15.0, 1.0
+_OTHERS_S = 2.5
+"""For plans of other regions to be heard: two of their periods, and more."""
 
 
 class Show:
@@ -85,7 +87,9 @@ def follow(
         if seed_file is None and known.watcher_seed is not None:
             seed_file = Path(known.watcher_seed)
         region = region or known.region
-        health = RunFolder(run).health("policy")
+        if region not in (known.region, *known.regions):
+            raise listening.NoRegion(region, (known.region, *known.regions))
+        health = RunFolder(run).health("policy" if region == known.region else f"policy-{region}")
     where = Where(
         nats_url,
         None if seed_file is None else listening.checked_seed(seed_file),
@@ -151,7 +155,21 @@ async def _listen(where: Where, show: Show, count: int | None) -> None:
             except TimeoutError:
                 show.age()
             if show.plans == 0 and time.monotonic() - began_s > _FIRST_S:
+                others = await _planned(bus)
+                if others and not nodes:
+                    raise listening.NoRegion(where.region, others)
                 raise where.why_no_plan(nodes if hears_nodes else None)
+
+
+async def _planned(bus: Bus) -> list[str]:
+    """Regions whose plans are said, within two periods; none where this user may not hear them."""
+    heard: set[str] = set()
+    try:
+        await bus.subscribe(subjects.every("plan"), (Plan,), lambda plan, _arrival: heard.add(plan.region))
+    except BusRefused:
+        return []
+    await asyncio.sleep(_OTHERS_S)
+    return sorted(heard)
 
 
 def picture(plan: Plan, age_s: float) -> Group:

@@ -33,6 +33,7 @@ class Stack:
     servers: Servers
     children: dict[str, Child] = field(default_factory=dict)
     spare: dict[str, Child] = field(default_factory=dict)
+    regions: list[str] = field(default_factory=list)  # below the top
 
     def child(self, name: str) -> Child:
         """One process by name, e.g. `policy`, `guardian-node-1`, `twin`."""
@@ -125,7 +126,7 @@ def stack_up(
             child.orphaned = orphaned
         spare = {name: child for name, child in every.items() if without and name.startswith(without)}
         started = {name: child for name, child in every.items() if name not in spare}
-        stack = Stack(folder, world, running, started, spare)
+        stack = Stack(folder, world, running, started, spare, scopes.regions[1:])
         try:
             _bring_up(stack, say)
             address.leave(folder, _address(stack))
@@ -156,6 +157,7 @@ def _address(stack: Stack) -> address.Address:
         tree=TREE,
         nodes=tuple(node.id for node in stack.world.nodes),
         watcher_seed=None if seed is None else str(seed),
+        regions=tuple(stack.regions),
     )
 
 

@@ -7,12 +7,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from test_plan_view import plan
 
 from easyrider import log, subjects
 from easyrider.bus import Bus, BusRefused
 from easyrider.messages import NodeState
 from easyrider.nats_config import make_nkeys, seed_file
-from easyrider_cli import listening, plan_command
+from easyrider_cli import address, listening, plan_command
 from easyrider_cli.plan_command import Where, follow
 from easyrider_cli.rundir import RunFolder
 from easyrider_cli.servers import Servers, servers_up
@@ -33,6 +34,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_command, "_CONNECT_S", 1.5)
     monkeypatch.setattr(plan_command, "_FIRST_S", 1.5)
     monkeypatch.setattr(plan_command, "_REDRAW_S", 0.1)
+    monkeypatch.setattr(plan_command, "_OTHERS_S", 1.0)
 
 
 def followed(url: str, seed: Path | None) -> None:
@@ -124,3 +126,38 @@ def test_a_coordinator_says_by_its_metrics_whether_it_leads(tmp_path: Path) -> N
     door.shutdown()
     door.server_close()
     assert not listening.leads(tmp_path / "policy")
+
+
+def test_a_region_that_the_stack_does_not_have_is_refused_with_those_it_has(tmp_path: Path) -> None:
+    folder = RunFolder.fresh(tmp_path / "run")
+    place = address.Address(
+        nats_url="nats://127.0.0.1:9", redis_url="", region="local", tree="site", nodes=(), watcher_seed=None,
+        regions=("row-a", "row-b"),
+    )  # fmt: skip
+    address.leave(folder, place)
+
+    with pytest.raises(listening.NoRegion, match=r"no region nope here: there is local, row-a, row-b"):
+        follow(run=folder.root, nats_url=None, seed_file=None, region="nope", as_json=True, count=1)
+
+
+def test_where_others_plan_the_region_that_nobody_is_of_is_named_with_them(servers: Servers) -> None:
+    over = threading.Event()
+
+    async def speak() -> None:
+        seed = seed_file(servers.keys, "policy")
+        async with Bus.connect(servers.nats.url, name="policy", seed_file=seed, wait_s=5) as bus:
+            while not over.is_set():
+                await bus.publish(subjects.plan("local"), plan())
+                await asyncio.sleep(0.1)
+
+    speaker = threading.Thread(target=lambda: asyncio.run(speak()), daemon=True)
+    speaker.start()
+    try:
+        with pytest.raises(listening.NoRegion, match=r"no region nope here: there is local"):
+            follow(
+                run=Path("/none"), nats_url=servers.nats.url, seed_file=seed_file(servers.keys, "dashboard"),
+                region="nope", as_json=True, count=1,
+            )  # fmt: skip
+    finally:
+        over.set()
+        speaker.join()
