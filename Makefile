@@ -50,6 +50,7 @@ bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/planner_scattered.py
 	$(BIN)/python bench/twin.py
 	$(BIN)/python bench/day.py
+	$(BIN)/python bench/periods.py
 	$(BIN)/python bench/agent.py
 	$(BIN)/python bench/fleet.py
 
