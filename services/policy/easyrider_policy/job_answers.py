@@ -10,7 +10,7 @@ from easyrider_policy.core.jobbook import Entry
 from easyrider_policy.core.layout import Job
 from easyrider_policy.core.records import Decision
 from easyrider_policy.live import LiveJob, W
-from easyrider_policy.telling import why
+from easyrider_policy.telling import limits_w, why
 
 GPUS_NAMED = 3_000
 """On a larger site a list of jobs names no GPUs; who asks for one job is told its own."""
@@ -26,7 +26,7 @@ def jobs(coordinator: Coordinator, rows: Sequence[int], *, named: bool) -> Itera
     unknown = np.full(len(every), np.nan)
     limit_w, demand_w, slowdown = unknown, unknown, unknown
     if decision is not None:
-        limit_w, demand_w = decision.job_limit_w, decision.demand_w
+        limit_w, demand_w = limits_w(picture, decision), decision.demand_w
         slowdown = np.clip(decision.slowdown, 0.0, 1.0)
     at = np.array(rows, dtype=np.int64)
     columns = (

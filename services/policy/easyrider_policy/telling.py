@@ -130,8 +130,9 @@ def _told_jobs(decision: Decision) -> Ints:
 def _jobs(picture: Picture, decision: Decision, waits: Waits) -> tuple[JobPlan, ...]:
     layout, told = picture.observation.layout, _told_jobs(decision)
     waiting_w, names, fleet = _waiting_w(layout, waits), lowering(picture), picture.fleet
+    limit_w = limits_w(picture, decision)
     columns = (
-        np.maximum(0.0, decision.job_limit_w)[told].tolist(),
+        np.maximum(0.0, np.where(np.isnan(limit_w), decision.job_limit_w, limit_w))[told].tolist(),
         np.maximum(0.0, decision.demand_w)[told].tolist(),
         np.minimum(1.0, np.maximum(0.0, decision.slowdown))[told].tolist(),
         decision.stalled[told].tolist(),
@@ -153,6 +154,18 @@ def _jobs(picture: Picture, decision: Decision, waits: Waits) -> tuple[JobPlan, 
             told.tolist(), zip(*columns, strict=True), strict=True
         )
     )
+
+
+def limits_w(picture: Picture, decision: Decision) -> Floats:
+    """(J,) per board, as planned; of a job in `observe` the least that its boards enforce, NaN where none is read."""
+    layout = picture.observation.layout
+    foreign = np.array([job.mode == "observe" for job in layout.jobs], dtype=np.bool_)
+    if not foreign.any():
+        return decision.job_limit_w
+    boards = np.flatnonzero(layout.job_of >= 0)
+    least_w = np.full(layout.job_count, np.nan)
+    np.fmin.at(least_w, layout.job_of[boards], picture.gathering.limit_w[boards])
+    return np.where(foreign, least_w, decision.job_limit_w)
 
 
 def _waiting_w(layout: Layout, waits: Waits) -> Floats:

@@ -36,7 +36,7 @@ class JobPlan(Record, frozen=True):
     job: Name
     mode: Mode
     gpu_count: Count
-    limit_w: Watts  # per GPU, before learned differences between boards
+    limit_w: Watts  # per GPU, before learned differences; of a job in `observe` what its boards enforce
     demand_w: Watts  # per GPU, as if uncapped
     slowdown: Ratio  # expected
     reason: Name  # binding: "natural", "target:rack", "hard:pdu-1", "pacing", "silent:node-3", ...
