@@ -9,6 +9,7 @@ from forecast_region import Region, at, make_region
 
 from easyrider.messages import PhaseMark
 from easyrider_forecaster.core import alias, period
+from easyrider_forecaster.core.bank import Bank
 from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.history import History
 from easyrider_forecaster.core.sight import Sight
@@ -187,3 +188,20 @@ def test_marks_of_that_very_period_clear_a_smooth_wave(region: Region) -> None:
 
     assert not any("alias" in reason for reason in region.series("j").reasons)
     assert region.series("j").period_s == pytest.approx(3.2, rel=0.01)
+
+
+def test_series_under_suspicion_say_no_edges_and_bound_the_highest_reading() -> None:
+    rng = np.random.default_rng(18)
+    power_w = waves.square_w(rng, hertz=9.6, jitter=0.0, low_w=250.0, high_w=600.0, seconds=100.0)
+    instant_w = waves.instants_w(power_w, step_s=waves.FINE_S, refresh_s=0.1007)
+    bank = Bank(np.array([RATING_W]), 60.0)
+    for second in range(95):
+        part = slice(10 * second, 10 * second + 10)
+        bank.observe(instant_w[None, part], instant_w=instant_w[None, part])
+        said = bank.tick()
+
+    assert bank.detector.alias[0]
+    assert np.isnan(said.period_s).all()
+    assert np.isnan(said.next_rise_s).all()
+    assert np.isnan(said.next_fall_s).all()
+    assert (said.demand.q99_w >= instant_w[350:].max() - 1.0).all()
