@@ -35,6 +35,8 @@ def keep_up(
 
     `regions`: three coordinators instead of one, a site and its two rows.
     """
+    if record is not None:
+        preflight.writable_folder("--record", record)
     preflight.light_traces(traces)
     preflight.compiled()
     world = preflight.sized_world(seed, _DEMO_S, traces)

@@ -3,6 +3,7 @@
 
 import asyncio
 import json
+import os
 import ssl
 import sys
 from pathlib import Path
@@ -41,4 +42,7 @@ if __name__ == "__main__":
         sys.exit("usage: hello.py URL [SEED_FILE [CA_FILE [CERTIFICATE KEY]]]")
     if missing := [name for name in sys.argv[2:] if not Path(name).is_file()]:
         sys.exit(f"hello.py: there is no file {', '.join(missing)}")
-    asyncio.run(main(*sys.argv[1:]))
+    try:
+        asyncio.run(main(*sys.argv[1:]))
+    except (BrokenPipeError, KeyboardInterrupt):  # whoever read is gone, as `head` is, or had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

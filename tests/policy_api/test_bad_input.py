@@ -174,6 +174,9 @@ async def test_what_is_not_there_is_404_and_what_is_not_asked_405(api: Inner) ->
     for method, path, status in (
         ("GET", "/nothing", 404),
         ("GET", "/jobs/nobody", 404),
+        ("GET", "/explain/gpus/", 404),
+        ("GET", "/explain/jobs/", 404),
+        ("GET", "/explain/domains/", 404),
         ("DELETE", "/targets/nobody", 404),
         ("DELETE", "/holds/nobody", 404),
         ("DELETE", "/tokens/nobody", 404),
@@ -204,7 +207,7 @@ async def test_names_of_any_text_are_no_trouble(api: Inner) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=501", "limit=x", "limit=1e3", "before=-1", "limit=NaN", "limt=5"]
+    "query", ["limit=0", "limit=501", "limit=x", "limit=1e3", "before=-1", "limit=NaN", "limt=5", "limit=8&limit=9"]
 )
 async def test_a_query_that_makes_no_sense_is_refused_with_the_field(api: Inner, query: str) -> None:
     answer = await api.ask("GET", f"/audit?{query}")

@@ -55,6 +55,25 @@ async def heard(site: Installed) -> str:
             await stranger.wait()
 
 
+def test_where_its_reader_is_gone_it_ends_without_a_word() -> None:
+    broken = (
+        f"import runpy, sys, asyncio; sys.argv = ['hello.py', 'nats://x']\n"
+        f"asyncio.run = lambda work: (work.close(), [print('x' * 9000, flush=True) for _ in range(99)])\n"
+        f"runpy.run_path({str(HELLO)!r}, run_name='__main__')"
+    )
+
+    with subprocess.Popen(
+        [sys.executable, "-I", "-c", broken], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdout is not None
+        assert reader.stderr is not None
+        reader.stdout.close()
+        errors = reader.stderr.read()
+
+    assert errors == ""
+    assert reader.returncode == 0
+
+
 def test_at_an_installation_with_tls_it_is_let_in_by_what_its_folder_holds(tmp_path: Path) -> None:
     with site_installed(tmp_path) as site:
         line = asyncio.run(heard(site))

@@ -101,14 +101,18 @@ def needs(role: Role, *, tenants: bool = False) -> Callable[[Request], Awaitable
 
 
 def _refuse_unknown(request: Request) -> None:
-    """422 for a query that no route would look at: what is misspelt is not passed over."""
+    """422 for a query that no route would look at: what is misspelt is not passed over, nor is what is said twice."""
     route = request.scope.get("route")
-    named = {each.alias for each in getattr(getattr(route, "dependant", None), "query_params", ())}
+    once = {each.alias for each in getattr(getattr(route, "dependant", None), "query_params", ())}
+    named = set(once)
     extra = getattr(route, "openapi_extra", None) or {}
     named |= {each["name"] for each in extra.get("parameters", ()) if each["in"] == "query"}
     unknown = [key for key in request.query_params if key not in named]
     if unknown:
         raise not_valid([FieldFault(key[:64] or "query", "is not asked for here") for key in unknown[:20]])
+    said = [key for key, _ in request.query_params.multi_items()]
+    if twice := sorted(key for key in once if said.count(key) > 1):
+        raise not_valid([FieldFault(key, "is said more than once") for key in twice])
 
 
 def expected(request: Request, *, wanted: bool) -> int | None:
