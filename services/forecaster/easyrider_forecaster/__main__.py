@@ -15,7 +15,7 @@ _STALE_S = 3.0
 
 async def start(config: Config, life: Life) -> None:
     """Open, introduce, wait."""
-    engine = Engine(nameplate_w=config.gpu_max_w)
+    engine = Engine(nameplate_w=config.gpu_max_w, beside=True)
     pool = FitPool() if config.fits else None
     async with (
         Bus.connect(config.nats_url, name="forecaster", seed_file=config.seed_file, tls=config.tls) as bus,
@@ -33,6 +33,7 @@ async def start(config: Config, life: Life) -> None:
         life.watch("frames", desk.silence_s, _STALE_S)
         life.flag("bus", lambda: bus.connected)
         life.spawn("speak", desk.speak(config.control_period_s))
+        life.spawn("compile", desk.compile(config.compiled_from))
         life.spawn("rules", desk.follow_rules(store))
         if pool is not None:
             life.spawn("fits", desk.fit())

@@ -25,4 +25,10 @@ class Config(StoreSettings):
         le=5000,
         help="device maximum of a GPU whose class declares none; a higher limit raises it",
     )
+    compiled_from: int = setting(
+        500,
+        ge=1,
+        le=1_000_000,
+        help="series from which on the steps of a second are compiled (90 MB, a minute once)",
+    )
     fits: bool = setting(True, help="fit level parameters in a process of low priority")

@@ -18,13 +18,15 @@ from easyrider.messages import (
     SeriesForecast,
 )
 from easyrider.store_port import StorePort, StoreRefused, StoreSilent
-from easyrider_forecaster.adapters import clocks
+from easyrider_forecaster.adapters import clocks, compiling
 from easyrider_forecaster.adapters.fit_pool import FitPool
 from easyrider_forecaster.core.engine import Engine
 
 _SERIES_A_MESSAGE = 400
 """About 1.3 kB a series, and a message may hold 900 KiB."""
 _RULES_AGAIN_S = 5.0
+_LEAVE_S = 0.1
+"""Time before a second closes in which no rhythm is judged any more."""
 
 _said = metrics.counter("forecast_series_total", "Series forecast and published")
 _malformed = metrics.counter("forecaster_frames_malformed_total", "Frames whose columns did not fit")
@@ -121,8 +123,22 @@ class Desk:
                 if self._engine.advance(clocks.mono_ns() / 1e9):
                     await self._publish(self._engine.forecast())
             self._count()
+            await self._think(next_s + period_s - _LEAVE_S)
             next_s = max(next_s + period_s, clocks.mono_ns() / 1e9)
             await asyncio.sleep(next_s - clocks.mono_ns() / 1e9)
+
+    async def compile(self, least_rows: int, every_s: float = 5.0) -> None:
+        """Wait until there are so many series, then have the dear steps compiled in a thread, and use them."""
+        while True:
+            await asyncio.sleep(every_s)
+            if self._engine.outlook.history.rows >= least_rows:
+                break
+        try:
+            self._engine.outlook.kernels = await asyncio.to_thread(compiling.ready)
+        except ImportError as fault:
+            self._log.warning("steps stay as they are: no compiler", why=str(fault), series=least_rows)
+            return
+        self._log.info("steps compiled", series=self._engine.outlook.history.rows)
 
     async def fit(self, every_s: float = 5.0) -> None:
         """For ever: have level parameters fitted elsewhere."""
@@ -135,6 +151,12 @@ class Desk:
                     self._engine.take_fits(await self._pool.fit(requests))
                 except BrokenProcessPool as fault:
                     self._log.warning("the fit process died; parameters stay as they are", why=str(fault))
+
+    async def _think(self, until_s: float) -> None:
+        while clocks.mono_ns() / 1e9 < until_s:
+            if not self._engine.think():
+                return
+            await asyncio.sleep(0)
 
     async def _publish(self, series: tuple[SeriesForecast, ...]) -> None:
         for first in range(0, len(series), _SERIES_A_MESSAGE):

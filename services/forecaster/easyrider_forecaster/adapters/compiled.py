@@ -23,7 +23,8 @@ from easyrider_forecaster.core.recent import Recent
 from easyrider_forecaster.core.trackers import START_MARGIN, Trackers
 
 
-def _compiled(loop: Callable[..., None]) -> Any:
+def compiled(loop: Callable[..., None]) -> Any:
+    """The loop as machine code, from its first call on."""
     return numba.njit(nogil=True, error_model="numpy")(loop)
 
 
@@ -32,15 +33,14 @@ class Compiled(Kernels):
 
     name = "numba"
 
-    def __init__(self) -> None:
-        self._beat, self._search = _compiled(beat.beat), _compiled(tracking.search)
-        self._judge, self._dips = _compiled(tracking.judge_runs), _compiled(ahead.ahead)
-        self._rivals, self._weigh = _compiled(rivals.rivals), _compiled(mixing.weigh)
-        self._score, self._cover = _compiled(mixing.score), _compiled(bounds.cover)
-        self._track, self._tail = _compiled(bounds.track), _compiled(bounds.tail)
-        self._highs, self._middles = _compiled(bounds.highs), _compiled(bounds.middles)
-        self._tops = _compiled(windows.tops)
-        self._edges, self._last = _compiled(shapes.edges), _compiled(shapes.last_means)
+    def __init__(self, make: Callable[[Callable[..., None]], Any] = compiled) -> None:
+        self._beat, self._search = make(beat.beat), make(tracking.search)
+        self._judge, self._dips = make(tracking.judge_runs), make(ahead.ahead)
+        self._rivals, self._weigh = make(rivals.rivals), make(mixing.weigh)
+        self._score, self._cover = make(mixing.score), make(bounds.cover)
+        self._track, self._tail = make(bounds.track), make(bounds.tail)
+        self._highs, self._middles = make(bounds.highs), make(bounds.middles)
+        self._tops, self._edges, self._last = make(windows.tops), make(shapes.edges), make(shapes.last_means)
 
     def beat(self, pulse: Pulse, power_w: Array, hidden: Array, floor_w: Array, max_w: Array) -> None:
         """One block of samples, (rows, 10)."""
@@ -139,7 +139,7 @@ class Compiled(Kernels):
             b = bound
             self._cover(
                 h, b.rolling, peak_w, valid, hidden, b._base, b._said, b._scores, b.scored, b.missed, b._level,
-                (block - HORIZONS_S[h]) % ORIGINS,
+                (block - HORIZONS_S[h]) % ORIGINS, b.unit_w,
             )  # fmt: skip
 
     def far(
@@ -159,5 +159,14 @@ class Compiled(Kernels):
         value = history.demand.value
         self._highs(first, turns, history.end, value, history.dip, recent.clean_high_w, upper_w, number)
         self._middles(first, turns, history.block, history.demand.top, recent.clean, recent.middle_top_w)
-        self._tail(first, turns, bound.rolling, bound.scored, bound._level, bound._scores, bound.margin99_w)
+        self._tail(
+            first,
+            turns,
+            bound.rolling,
+            bound.scored,
+            bound._level,
+            bound._scores,
+            bound.unit_w,
+            bound.margin99_w,
+        )
         ceiling.settle(history, np.arange(first, rows, turns), upper_w, number)

@@ -27,6 +27,7 @@ from easyrider_forecaster.core.domains import Domains
 from easyrider_forecaster.core.kernels import Kernels
 from easyrider_forecaster.core.outlook import Outlook, Rows, View
 from easyrider_forecaster.core.sight import Sight
+from easyrider_forecaster.core.thoughts import Thoughts
 
 __all__ = ["HORIZONS_S", "Bank", "Forecasts", "View"]
 
@@ -48,7 +49,8 @@ class Bank:
     """`rating_w` (series,) is the device maximum; `idle_w` the lowest draw; `domains` (domains, series) shares.
 
     `without` leaves parts out, for ablations: "events", "template", "contexts". `kernels` does the dear steps:
-    arrays of numpy, or `adapters.compiled.Compiled` for thousands of series.
+    arrays of numpy, or `adapters.compiled.Compiled` for thousands of series. With `beside`, periods are looked for
+    by calls of `think` between seconds, else by `observe`.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Bank:
         domains: Array | None = None,
         without: Iterable[str] = (),
         kernels: Kernels | None = None,
+        beside: bool = False,
     ) -> None:
         self.rating_w = np.asarray(rating_w, np.float64)
         series = len(self.rating_w)
@@ -66,6 +69,7 @@ class Bank:
         self.without = frozenset(without)
         self.outlook = Outlook(self.without, kernels)
         self.detector = Detector(0)
+        self._seen, self._thoughts = Sight.plain(series), Thoughts() if beside else None
         for part in (*self.outlook.parts, self.detector):
             part.grow(series)
         weights = np.zeros((0, series)) if domains is None else np.asarray(domains, np.float64)
@@ -89,7 +93,17 @@ class Bank:
         self.outlook.see(power_w, hidden, rows, instant, np.full(power_w.shape, np.nan))
         if self.domains.ids:
             self.domains.see(self.outlook.history.block, power_w, hidden, limits_w)
-        self.detector.judge(self.outlook.history, Sight.plain(len(self.rating_w)), self.rating_w)
+        seen, history = self._seen, self.outlook.history
+        if self._thoughts is None:
+            self.detector.judge(history, seen, self.rating_w)
+        else:
+            self._thoughts.add(self.detector.turn(history), seen)
+
+    def think(self) -> bool:
+        """Judge the rhythm of a few series whose turn it is; False where none waits."""
+        if self._thoughts is None:
+            return False
+        return self._thoughts.next(self.detector, self.outlook.history, self.rating_w)
 
     def tick(self) -> Forecasts:
         """What follows the last second observed."""

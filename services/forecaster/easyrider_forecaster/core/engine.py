@@ -7,7 +7,7 @@ import numpy as np
 
 from easyrider.messages import SeriesForecast
 from easyrider.tree import Rules
-from easyrider_forecaster.core import censor
+from easyrider_forecaster.core import censor, sight
 from easyrider_forecaster.core.arrays import BLOCK_SLOTS, SLOT_S, Array
 from easyrider_forecaster.core.boards import BlockOfBoards
 from easyrider_forecaster.core.detector import Detector
@@ -18,6 +18,7 @@ from easyrider_forecaster.core.intake import Intake
 from easyrider_forecaster.core.outlook import Outlook, Rows
 from easyrider_forecaster.core.priors import Nameplate, Priors
 from easyrider_forecaster.core.speaker import Speaker
+from easyrider_forecaster.core.thoughts import Thoughts
 
 _BLOCK_S = BLOCK_SLOTS * SLOT_S
 _FARTHEST_BEHIND = 120
@@ -26,10 +27,14 @@ _FARTHEST_BEHIND = 120
 class Engine:
     """One region. Times in s of the receiver's monotonic clock are handed in; watts per GPU inside."""
 
-    def __init__(self, *, nameplate_w: float = 700.0, priors: Priors | None = None) -> None:
+    def __init__(
+        self, *, nameplate_w: float = 700.0, priors: Priors | None = None, beside: bool = False
+    ) -> None:
+        """With `beside`, rhythms are judged by calls of `think` between seconds, else as each second closes."""
         self.intake = Intake(nameplate_w)
         self.outlook = Outlook()
         self.detector = Detector(0)
+        self._thoughts = Thoughts() if beside else None
         self.fits = FitDesk()
         self.domains = Domains(())
         self._priors = priors or Nameplate()
@@ -66,6 +71,12 @@ class Engine:
         views = self.domains.view(block, draw, demand, rows, speaker.heard)
         return (*speaker.jobs(draw, demand), *speaker.domains(self.domains, views))
 
+    def think(self) -> bool:
+        """Judge the rhythm of a few series whose turn it is; False where none waits. Takes a few ms."""
+        if self._thoughts is None or self._rows is None:
+            return False
+        return self._thoughts.next(self.detector, self.outlook.history, self._rows.max_w)
+
     def due_fits(self) -> list[FitRequest]:
         """Level parameters that are due to be fitted elsewhere; each is asked for once."""
         return self.fits.due(self.intake.groups, self.outlook)
@@ -86,7 +97,13 @@ class Engine:
         self.outlook.see(raw.T, hidden.T, self._rows, instant.T, unlike.T)
         if self.domains.ids:
             self.domains.see(self.outlook.history.block, raw.T, hidden.T, self._rows.limit_w)
-        self.detector.step(self.outlook.history, members, self.intake, self._rows.max_w)
+        history = self.outlook.history
+        if self._thoughts is None:
+            self.detector.step(history, members, self.intake, self._rows.max_w)
+        else:
+            self._thoughts.add(
+                self.detector.turn(history), sight.sight(self.intake, history.rows, members.count)
+            )
 
     def _regroup(self) -> None:
         boards, groups = self.intake.boards, self.intake.groups

@@ -24,6 +24,7 @@ _FIRST_MEAN_LOSS = (0.0, 0.0, 1.0, 1.0, 2.0, 2.4, 1.0, 1.0, 1.0, 0.5, 0.5, 1.0, 
 _FIRST_PEAK_LOSS = (0.0, 0.0, 0.5, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0)
 _ROLLING = 3
 """Horizons up to 5 s have a rolling quantile; the scores of the others come too late for one."""
+_SCORE_W = 0.25
 _LONG_FLOOR = np.where(np.asarray(HORIZONS_S) >= 30, 0.01, 0.003)
 """Share of the rating by which a bound without a rolling quantile stays above the highest of 60 s."""
 _NEAR_SLOTS, _NEAR_S = 300, 30.0
@@ -60,7 +61,7 @@ class Outlook:
         self.history, self.ceiling, self.levels = History(0), Ceiling(0), Levels(0)
         self.pulse, self.dips, self.recent, self.arc_bias = Pulse(0), Dips(0), Recent(0), ArcBias(0)
         self.means, self.peaks = Mix(0, _FIRST_MEAN_LOSS), Mix(0, _FIRST_PEAK_LOSS)
-        self.bound = PeakBound(0, _ROLLING)
+        self.bound = PeakBound(0, _ROLLING, _SCORE_W)
         self.far90, self.far99 = Trackers(0, 0.9, picks=False), Trackers(0, 0.99)
         self.parts = (
             self.history, self.ceiling, self.levels, self.pulse, self.dips, self.recent, self.arc_bias,

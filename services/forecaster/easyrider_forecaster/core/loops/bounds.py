@@ -51,7 +51,14 @@ def track(
 
 
 def tail(
-    first: int, turns: int, rolling: int, scored: Array, level: Array, scores: Array, margin99_w: Array
+    first: int,
+    turns: int,
+    rolling: int,
+    scored: Array,
+    level: Array,
+    scores: Array,
+    unit_w: float,
+    margin99_w: Array,
 ) -> None:
     """The 0.99 margins of every `turns`-th row from `first` on: the highest few of the scores."""
     high = np.empty(TAIL)
@@ -78,7 +85,7 @@ def tail(
                     high[place] = high[place - 1]
                     place -= 1
                 high[place] = one
-            margin99_w[row, h] = high[back]
+            margin99_w[row, h] = high[back] * unit_w
 
 
 def highs(
@@ -146,9 +153,9 @@ def middles(first: int, turns: int, block: int, block_top: Array, clean: Array, 
 
 def cover(
     h: int, rolling: int, peak_w: Array, valid: Array, hidden: Array, base_w: Array, said_w: Array, scores: Array,
-    scored: Array, missed: Array, level: Array, origin: int,
+    scored: Array, missed: Array, level: Array, origin: int, unit_w: float,
 ) -> None:  # fmt: skip
-    """Scores and coverage of one horizon of a `PeakBound`."""
+    """Scores and coverage of one horizon of a `PeakBound` whose scores are whole multiples of `unit_w`."""
     for row in range(len(peak_w)):
         base, peak = base_w[row, origin, h], peak_w[row]
         if not valid[row] or not math.isfinite(base) or not math.isfinite(peak):
@@ -158,7 +165,7 @@ def cover(
             continue
         number = scored[row, h]
         if h < rolling:
-            scores[row, h, number % SCORES] = peak - base
+            scores[row, h, number % SCORES] = np.rint(min(max((peak - base) / unit_w, -32767.0), 32767.0))
         scored[row, h] = number + 1
         missed[row, h] += (miss - missed[row, h]) / min(number + 1, 3600)
         level[row, h] = min(max(level[row, h] + 0.002 * (MISS - miss), 0.0005), 0.03)
