@@ -1,4 +1,4 @@
-"""`easyrider explain gpu|job|domain ID` on the command line."""
+"""`easyrider status` and `easyrider explain gpu|job|domain ID` on the command line."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -33,3 +33,19 @@ def explain(
     with open_door(api, token_file, ca_file, run) as door:
         told = door.explain(what.value, name)
     explain_command.show(what.value, told, as_json, Console())
+
+
+@explaining.command()
+def status(
+    api: Api = None,
+    token_file: Token = None,
+    ca_file: Authority = None,
+    run: Run = None,
+    as_json: Json = False,
+) -> None:
+    """Who leads, in which modes, what each domain draws of what it may, what is silent and what is held."""
+    from easyrider_cli import status_command
+
+    with open_door(api, token_file, ca_file, run) as door:
+        told = status_command.status(door)
+    raise typer.Exit(status_command.show(told, as_json, Console()))
