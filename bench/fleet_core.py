@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,11 +29,12 @@ from easyrider.bus_port import Arrival, Crowd
 from easyrider.journal import Journal
 from easyrider.messages import ExitGrant, Hold, SetLimits
 from easyrider.tree_reader import read
+from easyrider_policy.clocks import Clocks
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.handlers import Desk
 from easyrider_policy.heap import settle_collector
 from easyrider_policy.intake import Intake
-from easyrider_policy.loop import Clocks, Loop
+from easyrider_policy.loop import Loop
 from easyrider_policy.news import News
 from easyrider_policy.picture import Picture
 from easyrider_policy.scribe import Scribe
@@ -72,6 +73,13 @@ class Deaf:
     def __init__(self) -> None:
         self.commands: list[Any] = []
         self.events: defaultdict[str, int] = defaultdict(int)
+
+    def publish_together(self, words: Sequence[tuple[str, Any]]) -> bool:
+        """Encodes them, as the real one does."""
+        for _, message in words:
+            wire.encode(message)
+            self.commands.append(message)
+        return True
 
     async def publish(self, _subject: str, message: Any) -> None:
         """Encodes it, as the real one does."""

@@ -9,7 +9,7 @@ closes. Commands want a connection of their own, with `buffered=False`: behind a
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,10 @@ class Bus(Asking):
         body = wire.encode(message)
         if not self._client.say(subject, body):
             await self._send(subject, body)
+
+    def publish_together(self, words: Sequence[tuple[str, Message]]) -> bool:
+        """See `BusPort`."""
+        return self._client.say_all([(subject, wire.encode(message)) for subject, message in words])
 
     async def publish_event(
         self, kind: str, region: str, data: dict[str, Any], *, source: str, ack_s: float | None = None

@@ -1,6 +1,6 @@
 """What a bus is to the services: say, hear, ask, answer; and what can go wrong with it. No client library here."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -103,6 +103,10 @@ class BusPort(Protocol):
 
     async def publish(self, subject: str, message: Message) -> None:
         """Say it now. Raises `BusDown` when it cannot leave now; never waits."""
+        ...
+
+    def publish_together(self, words: Sequence[tuple[str, Message]]) -> bool:
+        """Say several in one go, in their order; False, and nothing is said, where they have to go one by one."""
         ...
 
     async def publish_event(

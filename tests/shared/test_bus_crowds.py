@@ -130,3 +130,22 @@ async def test_a_crowd_is_heard_in_order_and_goes_on_after_a_failure(
 
     subject = subjects.command("r1", "n1").encode()
     assert heard == [(subject, wire.encode(hold(seq))) for seq in range(1, 50)]
+
+
+async def test_words_said_together_come_in_their_order_and_none_where_nothing_is_connected(
+    open_bus: Open, eventually: Eventually
+) -> None:
+    heard: list[bytes] = []
+    subject = subjects.command("r1", "n1")
+
+    async with open_bus() as bus, open_bus() as other:
+        await other.listen_to_crowd(
+            subjects.commands_in("r1"), lambda crowd, _now_ns: heard.extend(body for _, body in crowd)
+        )
+
+        said = bus.publish_together([(subject, hold(seq)) for seq in range(30)])
+        await bus.publish(subject, hold(30))
+        await eventually(lambda: len(heard) == 31 or not said)
+
+    assert heard == [wire.encode(hold(seq)) for seq in range(31)]
+    assert not bus.publish_together([(subject, hold(31))]) or isinstance(bus, FakeBus)

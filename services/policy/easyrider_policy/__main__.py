@@ -12,10 +12,7 @@ from easyrider.journal import Journal
 from easyrider.life import Life
 from easyrider.messages import (
     JobEvent,
-    Leaving,
-    LimitAck,
     MeterReading,
-    NodeState,
     PowerForecast,
 )
 from easyrider.service import run
@@ -28,6 +25,7 @@ from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.asks import AskDesk
 from easyrider_policy.checking import check
 from easyrider_policy.choosing import planner
+from easyrider_policy.clocks import Clocks
 from easyrider_policy.config import PREFIX, Config
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.demotion import Demotions
@@ -40,7 +38,7 @@ from easyrider_policy.heap import settle_collector
 from easyrider_policy.intake import Intake
 from easyrider_policy.keeping import write_behind
 from easyrider_policy.leadership import Leadership
-from easyrider_policy.loop import Clocks, Loop
+from easyrider_policy.loop import Loop
 from easyrider_policy.news import News
 from easyrider_policy.peak_keeping import PeakKeeper
 from easyrider_policy.picture import Picture
@@ -97,8 +95,8 @@ async def start(config: Config, life: Life) -> None:
         intake = Intake(desk, loop.frames_taken)
         words = Words(desk)
         coordinator.prepares.append(words.take)
-        await command_bus.subscribe(subjects.states_in(region), (NodeState, Leaving), words.on_word)
-        await command_bus.subscribe(subjects.acks_in(region), (LimitAck,), words.on_word)
+        await command_bus.listen_to_crowd(subjects.states_in(region), words.on_states)
+        await command_bus.listen_to_crowd(subjects.acks_in(region), words.on_acks)
         await bus.listen_to_crowd(subjects.frames_in(region), intake.on_crowd)
         await bus.subscribe(subjects.meters_in(region), (MeterReading,), desk.on_meter, keep=KEPT)
         await bus.subscribe(subjects.jobs_in(region), (JobEvent,), desk.on_job)

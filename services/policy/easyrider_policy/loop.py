@@ -3,9 +3,8 @@
 import asyncio
 import contextlib
 import math
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from easyrider.bus_port import BusDown, BusPort
 from easyrider.errors import MalformedMessage
 from easyrider.messages import ExitGrant, Hold, Plan, SetLimits
 from easyrider_policy import gauges
+from easyrider_policy.clocks import Clocks
 from easyrider_policy.coordinator import Coordinator, Look
 from easyrider_policy.core.commands import Command
 from easyrider_policy.core.fleet import Bools, Fleet
@@ -32,29 +32,10 @@ _UNSAID = metrics.counter("policy_commands_unsaid_total", "commands composed tha
 TELL_PER_BOARD_S = 0.4 / 8000
 """By board of the site, between two plans told: events of a large one follow each other closely, and the word on a
 thousand domains costs more than the plan. What is decided leaves at once all the same."""
+TOGETHER = 32
+"""Commands that leave in one go: each alone is a call of the kernel, of many the last is asked long before it goes."""
 HEARD_BY_S = 5.0
 """Nodes tell of their boards once a second: by then one should have."""
-
-
-@dataclass(slots=True)
-class Clocks:
-    """The clocks of this process; only here are they read."""
-
-    def now_s(self) -> float:
-        """Monotonic."""
-        return time.monotonic()
-
-    def boot_ns(self) -> int:
-        """Since boot, sleep included: what records of one machine share."""
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-
-    def unix_s(self) -> float:
-        """Time of day, for appointments: load targets begin and end by it."""
-        return time.time()
-
-    def stamps_ns(self) -> tuple[int, int]:
-        """Unix and monotonic, for messages."""
-        return time.time_ns(), time.monotonic_ns()
 
 
 class Loop:
@@ -117,11 +98,8 @@ class Loop:
         await self._write_down(look, now_s)
         for say in self.says:
             await say(look)
-        for command in look.orders.messages:
-            # Asked right before each one: the look, or the disk, may have taken long.
-            leaves = command if self._may_leave(command) else self._grant_instead(command)
-            if leaves is not None:
-                await self._say(subjects.command(command.region, command.node), leaves)
+        for begin in range(0, len(look.orders.messages), TOGETHER):
+            await self._say_some(look.orders.messages[begin : begin + TOGETHER])
         lead = self._coordinator.picture.safety.lead
         if lead.phase == "contending":
             self.told = None  # the store holds what the leader says
@@ -241,6 +219,20 @@ class Loop:
             ):
                 return True
         return False
+
+    async def _say_some(self, commands: Sequence[Command]) -> None:
+        """Those that may leave; asked right before: the look, or the disk, may have taken long."""
+        asked = [each if self._may_leave(each) else self._grant_instead(each) for each in commands]
+        leaving = [(subjects.command(one.region, one.node), one) for one in asked if one is not None]
+        if not leaving:
+            return
+        if self._bus.publish_together(leaving):
+            for _, command in leaving:
+                _COMMANDS.labels(type(command).__name__).inc()
+            return
+        for subject, command in leaving:
+            if self._may_leave(command):  # asked again: each of these may wait for the link
+                await self._say(subject, command)
 
     async def _say(self, subject: str, command: Command) -> None:
         try:

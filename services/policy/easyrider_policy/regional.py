@@ -8,8 +8,9 @@ from easyrider.messages import Budget, Demand
 from easyrider_policy.adapters.shares_file import SharesFile
 from easyrider_policy.adapters.tenure_file import TenureFile
 from easyrider_policy.child import Child
+from easyrider_policy.clocks import Clocks
 from easyrider_policy.coordinator import Coordinator
-from easyrider_policy.loop import Clocks, Loop
+from easyrider_policy.loop import Loop
 from easyrider_policy.parent import Parent
 from easyrider_policy.scribe import Scribe
 

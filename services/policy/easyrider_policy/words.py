@@ -14,8 +14,9 @@ import numpy as np
 
 from easyrider import log, metrics, subjects
 from easyrider.boundary import stopped
-from easyrider.bus_port import Arrival
-from easyrider.messages import GpuState, Leaving, LimitAck, NodeState
+from easyrider.bus_port import Arrival, Crowd
+from easyrider.delivery import understood
+from easyrider.messages import GpuState, Leaving, LimitAck, Message, NodeState
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.heard import Acks, States
 from easyrider_policy.core.said import AckedBoards, Rows, ShownBoards, acked_boards, shown_boards
@@ -82,6 +83,21 @@ class Words:
         self._timer: asyncio.TimerHandle | None = None
         self._known: dict[str, Known] = {}
         self._fleet: Fleet | None = None
+
+    def on_states(self, crowd: Crowd, now_ns: int) -> None:
+        """States and wishes to leave, as the bus hands them over."""
+        self._hear(crowd, now_ns, (NodeState, Leaving))
+
+    def on_acks(self, crowd: Crowd, now_ns: int) -> None:
+        """The same of acks."""
+        self._hear(crowd, now_ns, (LimitAck,))
+
+    def _hear(self, crowd: Crowd, now_ns: int, types: tuple[type[Message], ...]) -> None:
+        for subject, data in crowd:
+            arrival = Arrival(subject.decode(errors="replace"), now_ns)
+            word = understood(_LOG, arrival.subject, data, types)
+            if isinstance(word, NodeState | Leaving | LimitAck):
+                self.on_word(word, arrival)
 
     def on_word(self, word: Word, arrival: Arrival) -> None:
         """It waits for others, but not for long."""

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +84,14 @@ class FakeBus(Asking):
     async def publish(self, subject: str, message: Message) -> None:
         """See `BusPort`."""
         self._say(subject, wire.encode(message))
+
+    def publish_together(self, words: Sequence[tuple[str, Message]]) -> bool:
+        """See `BusPort`."""
+        if not self.connected:
+            return False
+        for subject, message in words:
+            self._say(subject, wire.encode(message))
+        return True
 
     async def publish_event(
         self, kind: str, region: str, data: dict[str, Any], *, source: str, ack_s: float | None = None

@@ -1,5 +1,6 @@
 """A coordinator wired to a bus and a store in memory, and boxes that answer like guardians; time is handed in."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from easyrider.messages import (
 )
 from easyrider.testing import FakeBus, FakeStore
 from easyrider.tree import Domain, ModeRule, Node, NodeClass, Rules
+from easyrider_policy.clocks import Clocks
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.handlers import Desk
 from easyrider_policy.leadership import Leadership
-from easyrider_policy.loop import Clocks, Loop
+from easyrider_policy.loop import Loop
 from easyrider_policy.news import News
 from easyrider_policy.picture import Picture
 from easyrider_policy.scribe import Scribe
@@ -87,6 +89,11 @@ class LoggingBus(FakeBus):
     async def publish(self, subject: str, message: Any) -> None:
         await super().publish(subject, message)
         self.log.append(type(message).__name__)
+
+    def publish_together(self, words: Sequence[tuple[str, Any]]) -> bool:
+        said = super().publish_together(words)
+        self.log += [type(message).__name__ for _, message in words if said]
+        return said
 
 
 class Wired:
