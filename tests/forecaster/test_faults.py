@@ -10,7 +10,7 @@ from forecast_region import Region, at, frame
 
 from easyrider.columns import pack
 from easyrider.messages import NodeFrame
-from easyrider_forecaster.core import drift, observable
+from easyrider_forecaster.core import drift, observable, report
 from easyrider_forecaster.core.node_clock import NodeClock
 from easyrider_forecaster.core.stuck import Stuck
 from easyrider_twin import recordings
@@ -194,3 +194,16 @@ def test_b018_the_first_second_of_a_job_seen_through_a_mean_of_one_second_is_not
 
     assert at(region.series("late").draw, 1).peak_w == pytest.approx(800.0, rel=0.02)
     assert at(region.series("late").draw, 30).peak_w == pytest.approx(800.0, rel=0.02)
+
+
+@pytest.mark.parametrize("watts", [float("nan"), float("inf"), -1.0, 1e7])
+def test_numbers_that_cannot_be_leave_as_no_forecast_with_the_reason(watts: float) -> None:
+    fit, unfit = [[400.0, 450.0, 460.0, 470.0]] * 5, [[400.0, 450.0, 460.0, watts]] * 5
+    told = report.Said("j", 8, 2.0, 0.9, ("young: 5 s of data",), "m", 0.0, "observed")
+
+    assert report.fault((fit, fit), 700.0) == ""
+    why = report.fault((fit, unfit), 700.0)
+    said = report.series("job", report.none(told, why), (), ())
+    assert said.reasons[0].startswith("no forecast: ")
+    assert "for boards that can draw 700 W" in said.reasons[0]
+    assert (said.confidence, said.period_s, said.draw, said.demand) == (0.0, None, (), ())
