@@ -1,55 +1,15 @@
 """UPS on battery, a dead feed, failing cooling: smaller budgets at once, whole ones when they are proved again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from supplied import BATTERY, BOX, HOT, NO_A, facility, limits, told
 
-from easyrider.messages import MeterReading
-from easyrider.tree import Contingency, Domain, Feeds, Node, NodeClass, Rules
+from easyrider.tree import Contingency, Domain, Node, Rules
 from easyrider_policy.core.battery import Battery
 from easyrider_policy.core.facility import Facility
 from easyrider_policy.core.fleet import build
-from easyrider_policy.core.phases import DAY_S
-
-BATTERY = Contingency(
-    name="battery", when="on_battery", hard_limit_w=8000.0, target_w=5000.0, runtime_s=600.0
-)
-HOT = Contingency(name="hot", when="cooling_lost", hard_limit_w=9000.0, above_c=32.0)
-NO_A = Contingency(name="without_a", when="feed_lost", feed="feed-a", hard_limit_w=7000.0)
-BOX = NodeClass(overhead_w=100.0, overhead_slope=1.0)
-
-
-def facility(*losses: Contingency) -> Facility:
-    """A PDU on two feeds, the planned losses being its own."""
-    domains = (
-        Domain(id="feed-a", kind="feed", rating_w=20_000.0, voltage_v=400.0, meters=("m", "m2")),
-        Domain(id="feed-b", kind="feed", rating_w=20_000.0),
-        Domain(
-            id="pdu", kind="pdu", feeds=Feeds(A="feed-a", B="feed-b"), rating_w=10_000.0, meters=("m", "m2"),
-            contingencies=losses, limit_a=16.0,
-        ),
-    )  # fmt: skip
-    nodes = (Node(id="n", domain="pdu", node_class="b", fallback_w_per_gpu=100.0),)
-    return Facility(build(Rules(id="s", version=1, domains=domains, classes={"b": BOX}, nodes=nodes), []))
-
-
-def told(
-    domain: str = "pdu", *, meter: str = "m", quality: str = "good", gated: bool = True, **said
-) -> MeterReading:
-    """One reading of a domain's meter."""
-    return MeterReading(
-        region="r", meter=meter, domain=domain, boot_id="b", seq=1, t_ns=0, mono_ns=0, period_s=1.0, device="ups",
-        quality=quality, gated=gated, **said,
-    )  # fmt: skip
-
-
-def limits(of: Facility, domain: str = "pdu") -> tuple[float, float]:
-    """Hard limit and target of a domain."""
-    row = of.fleet.domain_index[domain]
-    return float(of.hard_w[row]), float(of.target_w[row])
 
 
 def test_a_ups_that_has_told_nothing_yet_counts_as_on_battery():
@@ -176,36 +136,6 @@ def test_a_light_load_teaches_nothing_of_phases_and_a_doubtful_meter_frees_nothi
     assert limits(pdu)[1] == 8000.0
 
 
-def test_of_several_meters_the_one_whose_ampere_brings_least_bounds_the_target():
-    pdu = facility()
-    uneven, even = {"phases_a": (14.0, 8.0, 6.0)}, {"phases_a": (10.0, 10.0, 10.0)}
-    pdu.heard(told(meter="m", power_w=6000.0, **uneven))
-    bound = limits(pdu)[1]
-
-    for _ in range(60):
-        pdu.heard(told(meter="m2", power_w=6900.0, **even))
-        assert limits(pdu)[1] == bound
-        pdu.heard(told(meter="m", power_w=6000.0, **uneven))
-
-    assert limits(pdu)[1] == bound
-    assert pdu.phases.amps[2] == 14.0
-    assert pdu.phases.carried(pdu.fleet).ceiling_w[2] == bound
-
-
-def test_what_a_meter_taught_of_phases_is_kept_for_a_day_after_its_last_word():
-    pdu = facility()
-    pdu.heard(told(power_w=6000.0, phases_a=(14.0, 8.0, 6.0)), now_s=0.0)
-    bound = limits(pdu)[1]
-
-    pdu.pass_to(DAY_S - 1.0)
-    kept = limits(pdu)[1]
-    pdu.pass_to(DAY_S + 1.0)
-
-    assert kept == bound < 8000.0
-    assert limits(pdu)[1] == 8000.0
-    assert np.isnan(pdu.phases.amps[2])
-
-
 def test_no_module_left_is_no_watt_left_although_amps_are_not_known():
     ups = Domain(id="ups", kind="ups", rating_w=1000.0, supply_modules=5, meters=("m",))
     node = Node(id="n", domain="ups", node_class="b", fallback_w_per_gpu=100.0)
@@ -225,105 +155,6 @@ def test_a_feed_that_is_told_dead_is_dark_and_one_that_nobody_has_told_of_is_not
     assert fed.carried(fed.fleet).losses.dark == {"feed-a"}
     fed.heard(told("feed-a", voltage_v=400.0))
     assert fed.losses.dark == frozenset()
-
-
-LOST_AND_BACK = (
-    (BATTERY, "pdu", {"on_battery": True}, {"on_battery": False}),
-    (NO_A, "feed-a", {"voltage_v": 3.0}, {"voltage_v": 400.0}),
-    (HOT, "pdu", {"temperature_c": 33.0}, {"temperature_c": 24.0}),
-)
-
-
-@pytest.mark.parametrize(("loss", "domain", "lost", "back"), LOST_AND_BACK)
-def test_a_loss_stands_as_long_as_any_of_its_meters_says_so(loss, domain, lost, back):
-    supply = facility(loss)
-    supply.heard(told(domain, meter="m", **back))
-    supply.heard(told(domain, meter="m2", **lost))
-    stood = limits(supply)[0]
-
-    again = [supply.heard(told(domain, meter="m", **back)) for _ in range(3)]
-    after = limits(supply.carried(supply.fleet))[0]
-    supply.heard(told(domain, meter="m2", **back))
-
-    assert (stood, after) == (loss.hard_limit_w, loss.hard_limit_w)
-    assert again == [(), (), ()], "two meters that see different things make limits flap"
-    assert limits(supply)[0] == 10_000.0
-
-
-def test_the_battery_that_is_emptier_than_planned_counts_whatever_another_meter_says():
-    ups = facility(BATTERY)
-    for meter, left_pct in (("m", 60.0), ("m2", 90.0)):
-        ups.heard(told(meter=meter, on_battery=True, battery_pct=100.0), now_s=0.0)
-        ups.heard(told(meter=meter, on_battery=True, battery_pct=left_pct), now_s=120.0)
-
-    ups.heard(told(meter="m2", on_battery=False), now_s=121.0)
-
-    assert ups.losses.battery_left_s(2) == pytest.approx(360.0)
-    assert limits(ups) == (8000.0, pytest.approx(0.75 * 5000.0))
-
-
-@pytest.mark.parametrize(("loss", "domain", "lost", "back"), LOST_AND_BACK)
-def test_a_meter_that_is_silent_for_three_periods_clears_a_loss_no_more(loss, domain, lost, back):
-    supply = facility(loss)
-    supply.heard(told(domain, **back), now_s=10.0)
-
-    fresh = supply.pass_to(13.0)
-    (move,) = supply.pass_to(13.1)
-
-    assert fresh == ()
-    assert (move.before, move.after) == (1.0, loss.hard_limit_w / 10_000.0)
-    assert supply.losses.dark == frozenset(), "nobody has seen it dead"
-    assert supply.pass_to(14.0) == ()
-    assert supply.heard(told(domain, **back), now_s=15.0) != ()
-    assert limits(supply)[0] == 10_000.0
-
-
-def test_mains_that_were_said_long_before_they_are_heard_clear_nothing_even_for_a_moment():
-    ups = facility(BATTERY)
-    ups.pass_to(10.0)
-
-    assert ups.heard(told(on_battery=False), now_s=4.0) == ()
-    assert limits(ups)[0] == 8000.0
-
-
-def test_one_of_two_meters_that_falls_silent_changes_nothing_while_the_other_speaks():
-    ups = facility(BATTERY)
-    for meter in ("m", "m2"):
-        ups.heard(told(meter=meter, on_battery=False), now_s=0.0)
-    ups.heard(told(meter="m2", on_battery=False), now_s=100.0)
-
-    assert ups.pass_to(101.0) == ()
-    assert limits(ups)[0] == 10_000.0
-
-
-def test_a_loss_that_was_told_does_not_age_and_goes_with_the_meter_that_told_it():
-    ups = facility(BATTERY)
-    ups.heard(told(meter="m2", on_battery=True), now_s=0.0)
-    ups.heard(told(meter="m", on_battery=False), now_s=1e6)
-    stood = limits(ups)[0]
-    pdu = ups.fleet.domain_records[2]
-    rules = Rules(
-        id="s", version=2, domains=(*ups.fleet.domain_records[:2], replace(pdu, meters=("m",))),
-        classes={"b": BOX}, nodes=(Node(id="n", domain="pdu", node_class="b", fallback_w_per_gpu=100.0),),
-    )  # fmt: skip
-
-    moved = ups.carried(build(rules, []))
-    carried = limits(moved)[0]
-    moved.pass_to(1e6 + 0.1)
-
-    assert stood == carried == 8000.0
-    assert limits(moved)[0] == 10_000.0
-
-
-def test_rules_that_change_clear_no_loss_that_stands_because_its_meter_is_silent():
-    ups = facility(BATTERY)
-    ups.heard(told(on_battery=False), now_s=0.0)
-    ups.pass_to(100.0)
-
-    moved = ups.carried(ups.fleet)
-    at_once = limits(moved)[0]
-
-    assert (at_once, moved.pass_to(100.1), limits(moved)[0]) == (8000.0, (), 8000.0)
 
 
 @st.composite
