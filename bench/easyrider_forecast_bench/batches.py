@@ -1,7 +1,6 @@
 """Runs in batches of one model, two at a time, each in a process of its own so that its memory can be told."""
 
 import os
-import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -17,6 +16,7 @@ from easyrider_forecast_bench.contract import Answer
 from easyrider_forecast_bench.loads import shelf
 from easyrider_forecast_bench.loads.families import Key
 from easyrider_forecast_bench.loads.recorded import FAMILY
+from easyrider_forecast_bench.memory import forget_peak, peak_mb
 from easyrider_forecast_bench.ours import ABLATIONS, EasyRider
 from easyrider_forecast_bench.rivals.table import COST_MS, RIVALS
 from easyrider_forecast_bench.score import figures, returned_s
@@ -77,9 +77,10 @@ def run_batch(batch: Batch, store: Path) -> list[Done]:
     ours = batch.model in ABLATIONS
     loaded = [shelf.series(key, store / f"{digest(key, '', LOADS)}.npz", jobs=ours) for key in batch.keys]
     origins = [shelf.origins_s(key, one) for key, one in zip(batch.keys, loaded, strict=True)]
-    bare_mb = _resident_mb()
+    forget_peak()
+    bare_mb = peak_mb()
     answers = _answers(batch.model, loaded, origins)
-    memory_mb = max(_resident_mb() - bare_mb, 0.0)
+    memory_mb = max(peak_mb() - bare_mb, 0.0)
     scored = [
         (figures(one, at, answer), _notes(one, answer))
         for one, at, answer in zip(loaded, origins, answers, strict=True)
@@ -169,8 +170,3 @@ def _run(batches: list[Batch], store: Path) -> Iterator[tuple[Batch, list[Done]]
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def _resident_mb() -> float:
-    """Highest resident memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
