@@ -26,7 +26,7 @@ def told(picture: Picture, node: int, word: NodeFrame | NodeState, before: bool 
         return False
     if before is not True and roll.earlier_boots[node]:
         _BOOTS.labels("new" if before is None else "again").inc()
-        log.bounded(_LOG, f"boot {word.node}", 5.0).warning(
+        log.bounded(_LOG, f"boot {word.node} {before}", 5.0).warning(
             "a node speaks with a new boot id: it counts its most until it acks a command"
             if before is None
             else "the boot before goes on, and what replaced it says nothing more: it is believed again, and counts "
