@@ -22,6 +22,7 @@ from easyrider_policy.picture import Picture
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+LEAST_S = 0.95
 LONGEST_S = 5.0
 """Time between two plans that counts at most: of a longer pause nothing is known."""
 BACK_TO: Mode = "shadow"
@@ -56,7 +57,10 @@ class Staging:
         if picture.fleet is not self._fleet:
             windows_s = np.array([domain.target_window_s for domain in picture.fleet.domain_records])
             self._as_if, self._fleet, self._before = AsIf(len(windows_s), windows_s), picture.fleet, None
-        before, self._before = self._before, None
+        before = self._before
+        if before is not None and before.layout is seen.layout and now_s - before.now_s < LEAST_S:
+            return  # an urgent plan: the one before is judged by a whole second
+        self._before = None
         if decision.memory.solution is None or len(picture.governs) != len(picture.fleet.gpus):
             return
         if before is not None and before.layout is seen.layout:
@@ -64,6 +68,8 @@ class Staging:
             self._score(now_s, elapsed_s, before, situation)
             self._take_back(now_s, before)
             self._tell_gates()
+        elif before is not None:
+            self._as_if.passed()
         demand_w = np.maximum(seen.peak_w, 1.0)
         speed = curves.speed(np.minimum(decision.job_limit_w, demand_w) / demand_w, seen.curve_classes)
         slowdown = np.where(seen.stalls.stalled, 0.0, 1.0 - speed)
@@ -92,6 +98,7 @@ class Staging:
                     peak_w=walls.peak_part_w + standing_w,
                     target_w=situation.target_w,
                     hard_w=situation.hard_w,
+                    idle_over_w=self._idle_over_w(),
                     group=np.where(layout.controlled, -1, groups),
                 )
             ),
@@ -120,10 +127,12 @@ class Staging:
             for group in peak.groups:
                 stage = stages[group]
                 stage.peaks += 1
-                stage.missed += peak.missed
                 if peak.lead_s is not None:
                     stage.leads += 1
                     stage.lead_s += peak.lead_s
+        for peak in found.missed:
+            for group in peak.groups:
+                stages[group].missed += 1
 
     def _take_back(self, now_s: float, before: _Before) -> None:
         """Scopes that cost more than was foretold, or lost the forecasts that their gate asks for."""
@@ -175,6 +184,13 @@ class Staging:
         ):  # as long as nobody has spoken, the wait has only begun
             self._trusted_s = now_s
         return trusts
+
+    def _idle_over_w(self) -> Floats:
+        """(G,) what boards in no job draw that, if they were ours, would be held at their minimum."""
+        picture, fleet = self._picture, self._picture.fleet
+        free = (picture.observation.layout.job_of < 0) & ~picture.managed
+        over_w = np.nan_to_num(picture.observation.gpu_w) - fleet.min_w
+        return np.where(free, np.maximum(over_w, 0.0), 0.0)
 
     def _names(self) -> list[str]:
         return scopes_of(self._picture.rules.modes)

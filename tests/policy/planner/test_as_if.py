@@ -18,9 +18,11 @@ class Watched:
 
     def __init__(self, group=(0, 1)):
         self.as_if, self.now_s, self.group = AsIf(3, np.full(3, 10.0)), 100.0, np.array(group)
-        self.capped_s, self.false_s, self.peaks = {}, {}, []
+        self.capped_s, self.false_s, self.peaks, self.missed = {}, {}, [], []
 
-    def seconds(self, count, limit_w=(700.0, 700.0), draw_w=(600.0, 600.0), mean_w=CALM_W):
+    def seconds(
+        self, count, limit_w=(700.0, 700.0), draw_w=(600.0, 600.0), mean_w=CALM_W, idle_over_w=(0.0,) * 32
+    ):
         for _ in range(count):
             self.now_s += 1.0
             found = self.as_if.add(
@@ -28,12 +30,14 @@ class Watched:
                     now_s=self.now_s, elapsed_s=1.0, layout=PLACED, draw_w=np.array(draw_w),
                     demand_w=np.full(2, 600.0), limit_w=np.array(limit_w), mean_w=np.asarray(mean_w),
                     peak_w=np.asarray(mean_w), target_w=TARGET_W, hard_w=1.25 * TARGET_W, group=self.group,
+                    idle_over_w=np.array(idle_over_w),
                 )
             )  # fmt: skip
             for sums, more in ((self.capped_s, found.capped_s), (self.false_s, found.false_s)):
                 for group, seconds in more.items():
                     sums[group] = sums.get(group, 0.0) + seconds
             self.peaks += found.peaks
+            self.missed += found.missed
         return self
 
 
@@ -81,7 +85,7 @@ def test_a_peak_that_the_limits_would_have_kept_is_no_missed_one_and_its_lead_is
     watched.seconds(5, limit_w=(450.0, 700.0), mean_w=over_w).seconds(11)
 
     (peak,) = watched.peaks
-    assert (peak.domain, peak.groups, peak.missed) == (1, frozenset({0}), False)
+    assert (peak.domain, peak.groups, watched.missed) == (1, frozenset({0}), [])
     assert peak.lead_s == pytest.approx(13.0)
 
 
@@ -89,7 +93,8 @@ def test_a_peak_that_no_limit_foresaw_is_missed_and_has_no_lead():
     watched = Watched().seconds(20).seconds(5, mean_w=loaded(1.1, UPS)).seconds(11)
 
     (peak,) = watched.peaks
-    assert (peak.groups, peak.missed, peak.lead_s) == (frozenset({0, 1}), True, None)
+    assert (peak.groups, peak.lead_s) == (frozenset({0, 1}), None)
+    assert watched.missed == [peak]
 
 
 def test_a_cap_that_takes_too_little_misses_the_peak():
@@ -97,13 +102,44 @@ def test_a_cap_that_takes_too_little_misses_the_peak():
     watched.seconds(5, limit_w=(580.0, 700.0), mean_w=loaded(1.1, 1)).seconds(11)
 
     assert 0.1 * TARGET_W[1] > 8 * 20.0 * SLOPE
-    assert [peak.missed for peak in watched.peaks] == [True]
+    assert watched.missed == watched.peaks != []
+
+
+def test_boards_in_no_job_count_as_held_at_their_minimum():
+    idle_w = [0.0] * 8 + [200.0] * 24  # 8 of them below pdu-a: 1,968 W at the wall
+    watched = Watched().seconds(20, idle_over_w=idle_w)
+
+    watched.seconds(5, mean_w=loaded(1.1, 1), idle_over_w=idle_w)
+
+    assert (len(watched.peaks), watched.missed) == (1, [])
+
+
+def test_no_peak_is_judged_by_seconds_before_anything_was_planned():
+    watched = Watched().seconds(9, mean_w=loaded(1.1, 1))
+
+    assert watched.peaks == []
 
 
 def test_an_excess_that_flickers_is_one_peak():
-    watched = Watched().seconds(5)
+    watched = Watched().seconds(15)
     for _ in range(4):
         watched.seconds(2, mean_w=loaded(1.1, 1)).seconds(5)
     watched.seconds(11)
 
-    assert len(watched.peaks) == 1
+    assert len(watched.peaks) == len(watched.missed) == 1
+
+
+def test_an_excess_that_never_ends_counts_from_the_moment_it_begins():
+    watched = Watched().seconds(20).seconds(300, mean_w=loaded(1.1, 1))
+
+    assert len(watched.peaks) == len(watched.missed) == 1
+
+
+def test_an_excess_that_is_kept_at_first_and_not_later_is_missed_once():
+    watched = Watched().seconds(20, limit_w=(450.0, 700.0))
+    watched.seconds(5, limit_w=(450.0, 700.0), mean_w=loaded(1.1, 1))
+    assert watched.missed == []
+
+    watched.seconds(30, mean_w=loaded(1.1, 1))
+
+    assert watched.missed == watched.peaks

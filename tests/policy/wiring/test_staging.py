@@ -59,6 +59,8 @@ async def test_in_shadow_caps_that_would_have_slowed_jobs_are_counted_and_what_h
     assert told.capped_s > 10.0
     assert told.foretold > 0.0
     assert told.compared_s == 0.0
+    assert told.false_s == 0.0
+    assert told.peaks >= 1, "nobody held what they draw"
     assert all((np.asarray(box.limit_w) == 700.0).all() for box in wired.boxes.values())
 
 

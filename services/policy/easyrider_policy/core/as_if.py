@@ -33,7 +33,7 @@ class Moment:
     """What is seen while the limits of the plan before stand. (J,) watts per board, (D,) wall watts."""
 
     now_s: float
-    elapsed_s: float
+    elapsed_s: float  # a second or more
     layout: Layout
     draw_w: Floats  # (J,) NaN unknown
     demand_w: Floats  # (J,)
@@ -42,25 +42,26 @@ class Moment:
     peak_w: Floats  # (D,) of the last second
     target_w: Floats
     hard_w: Floats
+    idle_over_w: Floats  # (G,) what boards in no job draw above the minimum that they would be held at
     group: Ints  # (J,) whose score each job is part of, -1: its limit is written, and nothing is as if
 
 
 @dataclass(slots=True, kw_only=True)
 class Findings:
-    """What came of it since the last time: by group seconds of jobs, and peaks that have ended."""
+    """What came of it since the last time: by group seconds of jobs, peaks that began, and those that were missed."""
 
     capped_s: dict[int, float]
     false_s: dict[int, float]
     peaks: list["Peak"]
+    missed: list["Peak"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peak:
-    """An excess of one domain that has ended. `lead_s` None: no cap was binding when it began."""
+    """An excess of one domain. `lead_s` None: no cap was binding when it began."""
 
     domain: int
-    groups: frozenset[int]
-    missed: bool
+    groups: frozenset[int]  # of the jobs below it when it began
     lead_s: float | None
 
 
@@ -79,16 +80,16 @@ class AsIf:
     def __init__(self, domains: int, windows_s: Floats) -> None:
         self._windows = np.clip(np.round(windows_s), 1, SECONDS).astype(np.int64)
         self._cut_w = np.zeros((SECONDS, domains))
-        self._row = 0
+        self._row = self._seconds = 0
         self._near_s = np.full(domains, -np.inf)
         self._bound_s = np.full(domains, np.inf)  # since when a cap binds below, inf: none does
         self._over_s = np.full(domains, -np.inf)  # when it was over last
-        self._open: dict[int, tuple[set[int], bool, float | None]] = {}  # peaks that go on
+        self._open: dict[int, tuple[Peak, bool]] = {}  # peaks that go on, and whether they were missed
         self._pending: deque[_Pending] = deque()
 
     def add(self, moment: Moment) -> Findings:
         """One plan's limits against what was drawn since."""
-        layout, found = moment.layout, Findings(capped_s={}, false_s={}, peaks=[])
+        layout, found = moment.layout, Findings(capped_s={}, false_s={}, peaks=[], missed=[])
         draw_w = np.nan_to_num(moment.draw_w)
         bites = (moment.group >= 0) & (moment.limit_w < BITES * draw_w)
         near = (moment.mean_w >= NEAR * moment.target_w) | (
@@ -101,6 +102,10 @@ class AsIf:
         self._settle(moment.now_s, found)
         self._peaks(moment, np.where(bites, draw_w - moment.limit_w, 0.0), found)
         return found
+
+    def passed(self) -> None:
+        """A second in which jobs came or went: what the limits before took is taken to go on."""
+        self._push(self._cut_w[self._row - 1].copy(), 1.0)
 
     def _settle(self, now_s: float, found: Findings) -> None:
         """Caps whose half minute is over."""
@@ -115,29 +120,42 @@ class AsIf:
 
     def _peaks(self, moment: Moment, cut_board_w: Floats, found: Findings) -> None:
         layout, now_s = moment.layout, moment.now_s
-        self._cut_w[self._row] = _on_domains(layout, cut_board_w)
-        self._row = (self._row + 1) % SECONDS
+        self._push(_on_domains(layout, cut_board_w, moment.idle_over_w), moment.elapsed_s)
         binds = moment.limit_w < BITES * moment.demand_w
         bound = np.zeros(layout.domain_count, dtype=np.bool_)
         bound[layout.pair_domain[binds[layout.pair_job]]] = True
         self._bound_s = np.where(bound, np.minimum(self._bound_s, now_s), np.inf)
-        over = moment.mean_w > OVER_TARGET * moment.target_w
+        # The mean must not hold seconds in which nothing was planned yet.
+        over = (moment.mean_w > OVER_TARGET * moment.target_w) & (self._seconds >= self._windows)
         kept = moment.mean_w - self._cut_means_w() <= OVER_TARGET * moment.target_w
-        below = _groups_below(layout, moment.group, over) if over.any() else {}
-        for row in np.flatnonzero(over).tolist():
-            groups, missed, lead_s = self._open.get(row) or (set(), False, self._lead_s(row, now_s))
-            self._open[row] = (groups | below.get(row, set()), missed or not kept[row], lead_s)
         self._over_s[over] = now_s
         for row in [row for row in self._open if now_s - self._over_s[row] >= CALM_S]:
-            groups, missed, lead_s = self._open.pop(row)
-            found.peaks.append(Peak(domain=row, groups=frozenset(groups), missed=missed, lead_s=lead_s))
+            del self._open[row]
+        rows = np.flatnonzero(over).tolist()
+        below = {} if self._open.keys() >= set(rows) else _groups_below(layout, moment.group, over)
+        for row in rows:
+            if row not in self._open:
+                if not (groups := frozenset(below.get(row, ()))):
+                    continue  # nobody's yet: a job whose draw is seen may not have been told of
+                self._open[row] = (Peak(domain=row, groups=groups, lead_s=self._lead_s(row, now_s)), False)
+                found.peaks.append(self._open[row][0])
+            peak, missed = self._open[row]
+            if not (missed or kept[row]):
+                self._open[row] = (peak, True)
+                found.missed.append(peak)
+
+    def _push(self, cut_w: Floats, elapsed_s: float) -> None:
+        """A row for each second."""
+        for _ in range(max(1, round(elapsed_s))):
+            self._cut_w[self._row] = cut_w
+            self._row, self._seconds = (self._row + 1) % SECONDS, self._seconds + 1
 
     def _lead_s(self, row: int, now_s: float) -> float | None:
         since_s = float(self._bound_s[row])
         return now_s - since_s if np.isfinite(since_s) else None
 
     def _cut_means_w(self) -> Floats:
-        """(D,) what caps would have taken, as a mean over each target's window, a plan a second."""
+        """(D,) what caps would have taken, as a mean over each target's window."""
         mean_w = np.zeros(self._cut_w.shape[1])
         for span in np.unique(self._windows).tolist():
             rows = (self._row - 1 - np.arange(span)) % SECONDS
@@ -146,12 +164,12 @@ class AsIf:
         return mean_w
 
 
-def _on_domains(layout: Layout, per_board_w: Floats) -> Floats:
-    fleet = layout.fleet
-    board_w = np.where(layout.job_of >= 0, per_board_w[layout.job_of], 0.0) if layout.job_count else 0.0
-    node_w = (
-        np.bincount(fleet.gpu_node, weights=board_w, minlength=len(fleet.nodes)) if layout.job_count else 0.0
-    )
+def _on_domains(layout: Layout, per_board_w: Floats, idle_w: Floats) -> Floats:
+    """(D,) wall watts of board watts, by job (J,) and of idle boards (G,)."""
+    fleet, board_w = layout.fleet, idle_w
+    if layout.job_count:
+        board_w = np.where(layout.job_of >= 0, per_board_w[layout.job_of], idle_w)
+    node_w = np.bincount(fleet.gpu_node, weights=board_w, minlength=len(fleet.nodes))
     return fleet.weights.normal(fleet.overhead_slope * node_w)
 
 
