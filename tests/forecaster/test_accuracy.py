@@ -96,3 +96,14 @@ def test_a_false_slow_wave_gives_no_period_and_little_confidence() -> None:
     assert said.period_s is None
     assert said.model != "season"
     assert at(said.demand, 10).peak_q99_w >= 600.0
+
+
+def test_the_next_rise_and_fall_of_a_job_travel_with_its_forecast(region: Region) -> None:
+    region.job("j", "n1")
+    region.run(80, lambda node, t_s: wave(t_s, 8.0))
+
+    said = region.series("j")
+    closed_s = region.engine.intake.boards.closed_before * 0.1 - region.start_s
+    assert said.next_fall_s == pytest.approx((6.0 - closed_s) % 8.0, abs=0.5)
+    assert said.next_rise_s == pytest.approx((8.0 - closed_s) % 8.0, abs=0.5)
+    assert region.series("rack").next_fall_s is None

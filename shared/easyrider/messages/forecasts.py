@@ -29,6 +29,8 @@ class SeriesForecast(Record, frozen=True):
     model: str
     censored: Ratio  # share of samples hidden by a limit
     basis: Literal["fingerprint", "observed", "nameplate"]
+    next_rise_s: float | None = None  # until power next rises to the plateau; nil: unknown
+    next_fall_s: float | None = None  # until it next falls: communication, or a checkpoint that is due
 
 
 class PowerForecast(Message, tag="power_forecast", frozen=True):

@@ -17,7 +17,7 @@ from easyrider_forecaster.core.experts import MEAN_EXPERTS, PEAK_EXPERTS
 from easyrider_forecaster.core.history import History
 from easyrider_forecaster.core.kernels import WINDOWS_S, Kernels
 from easyrider_forecaster.core.loops import ahead, beat, bounds, mixing, rivals, shapes, tracking, windows
-from easyrider_forecaster.core.mix import ORIGINS, Mix
+from easyrider_forecaster.core.mix import Mix, slot_of
 from easyrider_forecaster.core.pulse import Pulse
 from easyrider_forecaster.core.recent import Recent
 from easyrider_forecaster.core.trackers import START_MARGIN, Trackers
@@ -139,7 +139,7 @@ class Compiled(Kernels):
             b = bound
             self._cover(
                 h, b.rolling, peak_w, valid, hidden, b._base, b._said, b._scores, b.scored, b.missed, b._level,
-                (block - HORIZONS_S[h]) % ORIGINS, b.unit_w,
+                slot_of(block - HORIZONS_S[h], h), b.unit_w,
             )  # fmt: skip
 
     def far(

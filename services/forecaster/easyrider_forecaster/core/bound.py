@@ -3,7 +3,7 @@
 import numpy as np
 
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, Rowed
-from easyrider_forecaster.core.mix import ORIGINS
+from easyrider_forecaster.core.mix import DEPTHS, ORIGINS, slot_of, slots_of
 
 SCORES = 600
 START = 30
@@ -38,8 +38,8 @@ class PeakBound(Rowed):
         self._scores = self.column(
             "_scores", (rolling, SCORES), np.float32 if unit_w is None else np.int16, 0
         )
-        self._base = self.column("_base", (ORIGINS, horizons), np.float32, np.nan)
-        self._said = self.column("_said", (ORIGINS, horizons), np.float32, np.nan)
+        self._base = self.column("_base", (sum(DEPTHS),), np.float32, np.nan)
+        self._said = self.column("_said", (sum(DEPTHS),), np.float32, np.nan)
         self._when = np.full(ORIGINS, -1)
 
     def margins(self, rating_w: Array) -> tuple[Array, Array]:
@@ -56,8 +56,8 @@ class PeakBound(Rowed):
 
     def keep(self, block: int, base_w: Array, said_w: Array) -> None:
         """Remember base and 0.99 bound of this origin, (rows, horizons)."""
-        self._base[:, block % ORIGINS] = base_w
-        self._said[:, block % ORIGINS] = said_w
+        self._base[:, slots_of(block)] = base_w
+        self._said[:, slots_of(block)] = said_w
         self._when[block % ORIGINS] = block
 
     def knows(self, origin: int) -> bool:
@@ -66,10 +66,11 @@ class PeakBound(Rowed):
 
     def score(self, block: int, horizon: int, peak_w: Array, valid: Array, lower_bound: Array) -> None:
         """What came, (rows,). Where `lower_bound` holds, a limit hid samples: then only a miss is evidence."""
-        origin = (block - HORIZONS_S[horizon]) % ORIGINS
-        if not self.knows(block - HORIZONS_S[horizon]):
+        origin = block - HORIZONS_S[horizon]
+        if not self.knows(origin):
             return
-        base, said = self._base[:, origin, horizon], self._said[:, origin, horizon]
+        at = slot_of(origin, horizon)
+        base, said = self._base[:, at], self._said[:, at]
         with np.errstate(invalid="ignore"):
             miss = peak_w > said + 0.5
         rows = np.flatnonzero(valid & np.isfinite(base) & np.isfinite(peak_w) & (miss | ~lower_bound))

@@ -18,6 +18,16 @@ STARTS = tuple(sum(DEPTHS[:column]) for column in range(len(DEPTHS)))
 """Origins of a horizon of h are remembered for h + 1 blocks: 53 slots in all, not 5 x 32."""
 
 
+def slot_of(origin: int, horizon: int) -> int:
+    """Where an origin of one horizon is remembered."""
+    return STARTS[horizon] + origin % DEPTHS[horizon]
+
+
+def slots_of(origin: int) -> list[int]:
+    """Where an origin is remembered, horizon by horizon."""
+    return [slot_of(origin, horizon) for horizon in range(len(DEPTHS))]
+
+
 class Mix(Rowed):
     """One weighted combination per row and horizon, and the forecasts made at the last origins."""
 
@@ -29,7 +39,7 @@ class Mix(Rowed):
         self.rival_error_w = self.column("rival_error_w", (horizons,), np.float64, np.nan)
         self.scored = self.column("scored", (horizons,), np.int64, 0)
         self._made = self.column("_made", (sum(DEPTHS), experts), np.float32, np.nan)
-        self._said = self.column("_said", (ORIGINS, horizons), np.float32, np.nan)
+        self._said = self.column("_said", (sum(DEPTHS),), np.float32, np.nan)
         self._context = self.column("_context", (ORIGINS,), np.int8, STEADY)
         self._when = np.full(ORIGINS, -1)  # blocks that were kept: one may have passed without a forecast
 
@@ -49,7 +59,7 @@ class Mix(Rowed):
         """What one rival said at `origin`, (rows,); NaN where nothing was said then."""
         if not self.knows(origin):
             return np.full(self.rows, np.nan)
-        return self._made[:, _slot(origin, horizon), expert].astype(np.float64)
+        return self._made[:, slot_of(origin, horizon), expert].astype(np.float64)
 
     def best(self, horizon: int) -> Array:
         """Index of the heaviest rival of each row where nothing unusual goes on."""
@@ -58,8 +68,8 @@ class Mix(Rowed):
     def keep(self, block: int, rivals: Array, said: Array, context: Array | int = STEADY) -> None:
         """Remember what was forecast at the end of `block`."""
         for column in range(len(HORIZONS_S)):
-            self._made[:, _slot(block, column)] = rivals[:, column]
-        self._said[:, block % ORIGINS] = said
+            self._made[:, slot_of(block, column)] = rivals[:, column]
+        self._said[:, slots_of(block)] = said
         self._context[:, block % ORIGINS] = context
         self.kept(block)
 
@@ -79,11 +89,11 @@ class Mix(Rowed):
         origin = block - HORIZONS_S[horizon]
         if not self.knows(origin):
             return
-        said = self._said[:, origin % ORIGINS, horizon]
+        said = self._said[:, slot_of(origin, horizon)]
         rows = np.flatnonzero(valid & np.isfinite(said) & np.isfinite(outcome_w))
         if not len(rows):
             return
-        made = self._made[rows, _slot(origin, horizon)]
+        made = self._made[rows, slot_of(origin, horizon)]
         outcome = outcome_w[rows]
         number = self.scored[rows, horizon] = self.scored[rows, horizon] + 1
         pace = 1.0 / np.minimum(number, MEMORY)
@@ -97,7 +107,3 @@ class Mix(Rowed):
         old = self.loss[rows, context, horizon]
         learned = FORGET * old + gain * np.clip(misses, 0.0, 8.0)
         self.loss[rows, context, horizon] = np.where(np.isnan(misses), old, learned)
-
-
-def _slot(origin: int, horizon: int) -> int:
-    return STARTS[horizon] + origin % DEPTHS[horizon]

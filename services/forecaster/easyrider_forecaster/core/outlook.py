@@ -29,7 +29,7 @@ _LONG_FLOOR = np.where(np.asarray(HORIZONS_S) >= 30, 0.01, 0.003)
 """Share of the rating by which a bound without a rolling quantile stays above the highest of 60 s."""
 _NEAR_SLOTS, _NEAR_S = 300, 30.0
 _TURNS = 5
-_ADOPTED_A_TICK = 64
+_ADOPTED_A_TICK = 24
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ class Said:
     model: str
     censored: float
     basis: Literal["fingerprint", "observed", "nameplate"]
+    next_rise_s: float | None = None
+    next_fall_s: float | None = None
 
 
 _ABSURD = 1.2
@@ -56,7 +58,8 @@ def fault(rows: tuple[list[list[float]], ...], most_w: float) -> str:
 
 def none(told: Said, why: str) -> Said:
     """The same series, of which nothing is believed."""
-    return replace(told, period_s=None, confidence=0.0, reasons=(f"no forecast: {why}", *told.reasons))
+    reasons = (f"no forecast: {why}", *told.reasons)
+    return replace(told, period_s=None, confidence=0.0, reasons=reasons, next_rise_s=None, next_fall_s=None)
 
 
 def series(
@@ -78,4 +81,6 @@ def series(
         model=said.model,
         censored=round(min(max(said.censored, 0.0), 1.0), 3),
         basis=said.basis,
+        next_rise_s=said.next_rise_s,
+        next_fall_s=said.next_fall_s,
     )

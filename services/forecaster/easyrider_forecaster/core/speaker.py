@@ -38,6 +38,8 @@ class Speaker:
         self.heard = (outlook.history.filled >= _ENOUGH_SLOTS) & ~self.confidence.silent
         self.sure = outlook.ceiling.observed & ~self.confidence.silent
         self._basis: dict[int, str] = {}
+        alias = self.confidence.evidence.alias
+        self._edges_s = [np.where(alias, np.nan, edge_s) for edge_s in outlook.edges_s(rows)]
 
     def with_priors(self, draw: View, demand: View) -> tuple[View, View]:
         """Where nothing was observed yet, or a node fell silent: the prior's peak, draw cut at the limit.
@@ -123,6 +125,8 @@ class Speaker:
             model="prior" if basis != "observed" else self._outlook.model(row, bool(np.isfinite(period_s))),
             censored=float(self.confidence.evidence.hidden_share[row]),
             basis=basis,  # type: ignore[arg-type]  # a prior's basis or "observed"
+            next_rise_s=_known(float(self._edges_s[0][row])),
+            next_fall_s=_known(float(self._edges_s[1][row])),
         )
         return _spoken("job", told, drawn, wanted, count * float(self._rows.max_w[row]))
 
@@ -218,6 +222,10 @@ def _spoken(
     if why:
         return report.series(scope, report.none(told, why), (), ())
     return report.series(scope, told, report.horizons(drawn), report.horizons(wanted))
+
+
+def _known(seconds: float) -> float | None:
+    return round(seconds, 1) if np.isfinite(seconds) else None
 
 
 def _replaced(view: View, rows: Array, watts: Array) -> View:

@@ -7,7 +7,7 @@ the pinball loss (Gibbs and Candes 2021; Angelopoulos and others 2023).
 import numpy as np
 
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, Rowed
-from easyrider_forecaster.core.mix import CONTEXTS, ORIGINS
+from easyrider_forecaster.core.mix import CONTEXTS, DEPTHS, ORIGINS, slot_of, slots_of
 
 BASES = 2
 """The highest of 60 s, and the forecast of the peak."""
@@ -34,7 +34,7 @@ class Trackers(Rowed):
         self._number = self.column("_number", (CONTEXTS, horizons), np.int32, 0)
         self._first_w = self.column("_first_w", shape, np.float32, -np.inf)
         self._scale_w = self.column("_scale_w", (horizons, BASES), np.float32, np.nan)
-        self._base_w = self.column("_base_w", (ORIGINS, horizons, BASES), np.float32, np.nan)
+        self._base_w = self.column("_base_w", (sum(DEPTHS), BASES), np.float32, np.nan)
         self._context = self.column("_context", (ORIGINS,), np.int8, 0)
         self._when = np.full(ORIGINS, -1)
 
@@ -53,7 +53,7 @@ class Trackers(Rowed):
 
     def keep(self, block: int, bases_w: Array, context: Array) -> None:
         """Remember the bases of this origin."""
-        self._base_w[:, block % ORIGINS] = bases_w
+        self._base_w[:, slots_of(block)] = bases_w
         self._context[:, block % ORIGINS] = context
         self._when[block % ORIGINS] = block
 
@@ -68,7 +68,7 @@ class Trackers(Rowed):
         origin = block - HORIZONS_S[horizon]
         if not self.knows(origin):
             return
-        base_w = self._base_w[:, origin % ORIGINS, horizon]
+        base_w = self._base_w[:, slot_of(origin, horizon)]
         context = self._context[:, origin % ORIGINS]
         counted = np.flatnonzero(valid & np.isfinite(peak_w) & ~hidden)
         self._number[counted, context[counted], horizon] += 1

@@ -7,7 +7,7 @@ import numpy as np
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.bound import MISS, SCORES, START, TAIL
 from easyrider_forecaster.core.history import BLOCKS, SLOTS
-from easyrider_forecaster.core.mix import ORIGINS
+from easyrider_forecaster.core.mix import DEPTHS, ORIGINS, STARTS
 from easyrider_forecaster.core.trackers import BASES, FORGET, FRESH, PACE, STEP
 
 
@@ -16,15 +16,16 @@ def track(
     margin_w: Array, loss_w: Array, number: Array, first_w: Array, scale_w: Array, base_w: Array, context: Array,
 ) -> None:  # fmt: skip
     """One horizon of one `Trackers`."""
-    origin = (block - HORIZONS_S[h]) % ORIGINS
+    origin = block - HORIZONS_S[h]
+    at = STARTS[h] + origin % DEPTHS[h]
     for row in range(len(peak_w)):
         if not valid[row] or not math.isfinite(peak_w[row]):
             continue
-        c, top = context[row, origin], rating_w[row]
+        c, top = context[row, origin % ORIGINS], rating_w[row]
         if not hidden[row]:
             number[row, c, h] += 1
         for b in range(BASES):
-            base = base_w[row, origin, h, b]
+            base = base_w[row, at, b]
             if not math.isfinite(base):
                 continue
             fresh = not math.isfinite(margin_w[row, c, h, b])
@@ -153,14 +154,14 @@ def middles(first: int, turns: int, block: int, block_top: Array, clean: Array, 
 
 def cover(
     h: int, rolling: int, peak_w: Array, valid: Array, hidden: Array, base_w: Array, said_w: Array, scores: Array,
-    scored: Array, missed: Array, level: Array, origin: int, unit_w: float,
+    scored: Array, missed: Array, level: Array, at: int, unit_w: float,
 ) -> None:  # fmt: skip
     """Scores and coverage of one horizon of a `PeakBound` whose scores are whole multiples of `unit_w`."""
     for row in range(len(peak_w)):
-        base, peak = base_w[row, origin, h], peak_w[row]
+        base, peak = base_w[row, at], peak_w[row]
         if not valid[row] or not math.isfinite(base) or not math.isfinite(peak):
             continue
-        miss = peak > said_w[row, origin, h] + 0.5
+        miss = peak > said_w[row, at] + 0.5
         if hidden[row] and not miss:
             continue
         number = scored[row, h]

@@ -32,7 +32,7 @@ def weigh(
                     weight += gain
                     sum_ += gain * rivals[row, h, expert]
             mixed[row, h] = sum_ / weight if weight > 0.0 else math.nan
-            said[row, block % ORIGINS, h] = mixed[row, h]
+            said[row, slot] = mixed[row, h]
 
 
 def score(
@@ -44,7 +44,7 @@ def score(
     slot, experts = STARTS[h] + origin % DEPTHS[h], loss.shape[3]
     forget, gain = FORGET, 0.12 if HORIZONS_S[h] >= 30 else 0.2
     for row in range(len(outcome_w)):
-        told, came = said[row, origin % ORIGINS, h], outcome_w[row]
+        told, came = said[row, slot], outcome_w[row]
         if not valid[row] or not math.isfinite(told) or not math.isfinite(came):
             continue
         scored[row, h] += 1
