@@ -108,7 +108,8 @@ class Intake:
             return
         clock = self._clock(event.node, event.boot_id)
         clock.received(event.mono_ns / 1e9, arrival_s)
-        whole_s = clock.at(event.mono_ns / 1e9) + self.mixed_s.get(event.node, 0.0)  # before: another job's too
+        # A field that looks back sees the work before for as long.
+        whole_s = clock.at(event.mono_ns / 1e9) + self.mixed_s.get(event.node, 0.0)
         start_slot = int(np.ceil(whole_s / SLOT_S - 1e-6))
         self.type_keys[event.job] = event.type_key
         self.groups.take(JobOnNode(event.job, event.node, event.started_ns, event.gpus, start_slot))
