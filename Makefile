@@ -53,6 +53,7 @@ bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/periods.py
 	$(BIN)/python bench/agent.py
 	$(BIN)/python bench/fleet.py
+	$(BIN)/python bench/forecaster_speed.py
 
 bench-controllers: $(RUN) ## controllers side by side in a simulated hall; QUICK=1, TRACES=DIR, SEEDS=3
 	$(BIN)/easyrider bench controllers --out bench/out $(if $(filter-out 0,$(QUICK)),--quick) \
