@@ -75,11 +75,14 @@ def up(
     regions: Annotated[
         bool, typer.Option("--regions", help="three coordinators: a site that lends to its two rows")
     ] = False,
+    rules: Annotated[
+        Path | None, typer.Option(help="your own tree, its modes included, on hardware as it declares it")
+    ] = None,
 ) -> None:
     """Keep the whole stack up on a simulated rack and say where to look; Ctrl-C ends it."""
     from easyrider_cli.up_command import keep_up
 
-    keep_up(seed, mode.value, traces, run, insecure, record, console, regions=regions)
+    keep_up(seed, mode.value, traces, run, insecure, record, console, regions=regions, rules_file=rules)
 
 
 @app.command()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from easyrider_cli import api_child, preflight, stack_regions
+from easyrider.tree_reader import to_document
+from easyrider_cli import api_child, own_tree, preflight, stack_regions
 from easyrider_cli.front_door import front_door
 from easyrider_cli.keeper import Keeper
 from easyrider_cli.process import Child
@@ -30,17 +31,25 @@ def keep_up(
     console: Console,
     *,
     regions: bool = False,
+    rules_file: Path | None = None,
 ) -> None:
     """Every service on a simulated rack; one that dies is started again. Raises `NotKeptUp`.
 
-    `regions`: three coordinators instead of one, a site and its two rows.
+    `regions`: three coordinators instead of one, a site and its two rows. `rules_file`: the rules, their modes
+    included, and the hardware that they declare, instead of those of the demonstration's rack.
     """
     if record is not None:
         preflight.writable_folder("--record", record)
     preflight.light_traces(traces)
     preflight.compiled()
-    world = preflight.sized_world(seed, _DEMO_S, traces)
     scopes, rules = None, None
+    if rules_file is not None:
+        if regions or traces is not None:
+            raise preflight.CannotShow("--rules goes with neither --regions nor --traces")
+        own = own_tree.ruled(rules_file, TREE)
+        world, rules = own_tree.world_of(own, rules_file, seed), to_document(own)
+    else:
+        world = preflight.sized_world(seed, _DEMO_S, traces)
     if regions:
         world = stack_regions.in_rows(world)
         scopes, rules = stack_regions.scopes_of(world), {"regions": stack_regions.regions_of(world)}
@@ -57,7 +66,7 @@ def keep_up(
         folder, world, mode=mode, say=say, insecure=insecure, beside=beside, scopes=scopes, rules=rules
     ) as stack:
         ask(folder.twin / "control.sock", {"do": "start"})
-        _say_where(stack, mode, run, record, console)
+        _say_where(stack, "the modes of its rules" if rules_file else mode, run, record, console)
         try:
             keeper = Keeper(stack, say)
             while True:
@@ -70,7 +79,10 @@ def keep_up(
 def _say_where(stack: Stack, mode: str, run: Path | None, record: Path | None, console: Console) -> None:
     folder = stack.folder
     named = "" if run is None else f" --run {folder.root}"
-    failure = stack.world.failures[0]
+    fails = [
+        f"a supply module of {failure.domain} fails after {failure.at_s:.0f} s for {failure.for_s:.0f} s"
+        for failure in stack.world.failures
+    ]
     easyrider = front_door()
     keys = "" if stack.servers.keys is None else f"   keys {stack.servers.keys}"
     lines = [
@@ -92,7 +104,8 @@ def _say_where(stack: Stack, mode: str, run: Path | None, record: Path | None, c
         at = folder.health(name).read_text().strip()
         lines.append(f"  {name:<18} http://{at}/metrics   pid {stack.child(name).pid}")
     lines += [
-        f"a supply module of {failure.domain} fails after {failure.at_s:.0f} s for {failure.for_s:.0f} s",
+        *fails,
+        f"  how it stands:       {easyrider} status{named}",
         f"  plans as they come:  {easyrider} plan{named}",
         f"  any NVML program:    {easyrider} twin exec{named} -- nvidia-smi",
         "                       (or gpustat, nvitop, zeus if you have them)",
