@@ -31,6 +31,7 @@ from easyrider_policy_api.rules_desk import RulesDesk
 
 async def start(config: Config, life: Life) -> None:
     """Wire one API. It answers before bus and store are there, and says what is missing."""
+    os.nice(config.niceness)
     door, bus = bound(config.address, config.address_file), LateBus()
     async with AdminStore.connect(config.redis_url, login=config.login, tls=config.tls) as store:
         source = f"policy-api/{socket.gethostname()}.{os.getpid()}"
