@@ -129,6 +129,18 @@ GUARDS = (
         ("policy/safety/test_counting_boards.py", "policy/safety/test_take_over.py"),
     ),
     Guard(
+        "a silent meter clears no loss",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/core/losses.py",
+                "not any(self._now_s <= word.ends_s for word in words)\n",
+                "not words\n",
+            ),
+        ),
+        ("policy/safety/test_meters_of_losses.py",),
+    ),
+    Guard(
         "a hold, where commands are composed",
         "easyrider_policy",
         (
