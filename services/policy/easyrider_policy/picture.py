@@ -194,11 +194,11 @@ class Picture:
 
     def confidence(self, now_s: float) -> float | None:
         """Of the forecasts, weighted over boards; None without a fresh one."""
-        return self.trust.confidence(self._job_boards(), now_s)
+        return self.trust.confidence(self.observation.job_boards, now_s)
 
     def why_reactive(self, now_s: float) -> str:
         """What keeps forecasts from being trusted."""
-        return self.trust.doubt(self._job_boards(), now_s)
+        return self.trust.doubt(self.observation.job_boards, now_s)
 
     def ours_w(self, now_s: float) -> Floats:
         """(D,) wall watts that meters show of us at this moment; NaN where that is not known just now."""
@@ -268,9 +268,6 @@ class Picture:
         self.safety.holds = held(self.rules.holds, self.fleet, self.held_nodes, self.rules.domains)
         self.targets = self.targets.moved_to(self.fleet, self.rules.targets, self.rules.leases)
         self.orders_moved = False
-
-    def _job_boards(self) -> dict[str, int]:
-        return {job.id: len(job.gpus) for job in self.observation.layout.jobs}
 
     def _move_to(self, fleet: Fleet) -> None:
         before, self.fleet = self.fleet, fleet

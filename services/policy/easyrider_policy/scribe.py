@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from easyrider import log, metrics
 from easyrider.journal import Entry, Journal, JournalBroken
-from easyrider.messages import ExitGrant, SetLimits
+from easyrider.messages import ExitGrant, GpuLimit, SetLimits
 from easyrider_policy.core.commands import Command
 
 _LOG = log.get("policy")
@@ -22,7 +22,6 @@ KEPT = 20_000
 """Lines held in memory while the journal is broken; the oldest go first."""
 MEANT = 4_096
 """Intents whose acks are still told apart from those of renewals."""
-Vector = tuple[tuple[str, float | None, float | None], ...]
 
 
 class Scribe:
@@ -33,7 +32,7 @@ class Scribe:
         self.whole = True  # the last write is on the disk
         self._lines: deque[Entry] = deque()
         self._durable = False
-        self._told: dict[str, Vector] = {}
+        self._told: dict[str, tuple[GpuLimit, ...]] = {}
         self._keys: dict[tuple[str, int, int], None] = {}
         self._writing: asyncio.Future[JournalBroken | None] | None = None
         self._written = 0
@@ -57,11 +56,10 @@ class Scribe:
         """Note every command that asks for something new. A renewal and a `Hold` change nothing and are none."""
         for command in commands:
             if isinstance(command, SetLimits):
-                vector = tuple((limit.uuid, limit.limit_w, limit.fallback_w) for limit in command.limits)
-                if self._told.get(command.node) == vector:
+                if self._told.get(command.node) == command.limits:  # nearly always the very same
                     continue
-                self._told[command.node] = vector
-                asked: Entry = {"limits_w": {uuid: limit_w for uuid, limit_w, _ in vector}}
+                self._told[command.node] = command.limits
+                asked: Entry = {"limits_w": {limit.uuid: limit.limit_w for limit in command.limits}}
             elif isinstance(command, ExitGrant):
                 asked = {"restores": list(command.gpus) or "all"}
             else:

@@ -63,6 +63,7 @@ class Observation:
         self.ahead_w = np.full(jobs, np.nan)  # higher peaks that a forecast announces
         self.ahead_until_s = np.full(jobs, -np.inf)
         self.job_rows = {job.id: row for row, job in enumerate(layout.jobs)}
+        self.job_boards = {job.id: len(job.gpus) for job in layout.jobs}
         self.second = np.zeros((_SECOND, jobs))
         self._classes = (self.busy.classes, -1, self.busy.classes)
 
