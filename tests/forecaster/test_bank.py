@@ -115,7 +115,7 @@ def test_the_mean_of_a_domain_is_the_sum_of_its_jobs_and_no_bound_exceeds_the_su
     said = _play(Bank(np.full(12, RATING_W), 75.0, domains=np.ones((1, 12))), power_w)[-1]
 
     assert said.domain_demand.mean_w[0] == pytest.approx(said.demand.mean_w.sum(axis=0), rel=0.03)
-    assert (said.domain_demand.q99_w[0] <= said.demand.q99_w.sum(axis=0)).all()
+    assert (said.domain_demand.q99_w[0] <= said.demand.q99_w.sum(axis=0) + 0.01).all()
 
 
 @settings(max_examples=15, deadline=None)

@@ -81,6 +81,13 @@ class Dips(Rowed):
         """A dip of this row was announced `in_s` seconds from now; it replaces the cadence until it is past."""
         self.announced_s[row] = clock_s + in_s
 
+    def told(self, pulse: Pulse) -> list[int]:
+        """Rows outside dips of which one is announced that is not past."""
+        with np.errstate(invalid="ignore"):
+            ahead = self.announced_s - pulse.clock / 10.0 > -ANNOUNCED_TOLERANCE_S
+        rows: list[int] = np.flatnonzero(ahead & ~pulse.in_dip & np.isfinite(self.depth_w)).tolist()
+        return rows
+
     def until_s(self, pulse: Pulse) -> tuple[Array, Array]:
         """Seconds (outside dips) until the next regular dip, and how far off that may be; NaN where none is known."""
         clock_s = pulse.clock / 10.0

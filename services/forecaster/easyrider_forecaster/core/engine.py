@@ -95,6 +95,11 @@ class Engine:
         raw, hidden, instant, unlike = _grouped(block, members, boards.max_w)
         self._rows = self._ranges(members)
         self.outlook.see(raw.T, hidden.T, self._rows, instant.T, unlike.T)
+        for job, begin_s in self.intake.marks.new_pauses().items():
+            group = self.intake.groups.job(job)
+            if group is not None:
+                in_s = begin_s - boards.closed_before * SLOT_S
+                self.outlook.announce(group.row, in_s)
         if self.domains.ids:
             self.domains.see(self.outlook.history.block, raw.T, hidden.T, self._rows.limit_w)
         history = self.outlook.history

@@ -17,6 +17,7 @@ PEAK_EXPERTS = (
     "top_h", "top_10s", "top_30s", "top_60s", "arc", "arc_events", "middle_top", "clean_high", "season",
 )  # fmt: skip
 PERIODIC = ("periods", "season", "template", "events", "winters")
+EVENTFUL = ("events", "clean")
 _SECONDS = (1, 5, 10, 30, 60)
 _STEPS = np.asarray(HORIZONS_S, np.float64)
 

@@ -5,6 +5,7 @@ from collections import deque
 import numpy as np
 
 _ONCE_AN_ITERATION = ("optimizer", "all_reduce", "forward")
+_PAUSES = ("checkpoint", "evaluation")
 _KEPT = 9
 _STALE_PERIODS = 5
 
@@ -14,9 +15,12 @@ class Marks:
 
     def __init__(self) -> None:
         self._begins: dict[str, dict[str, deque[float]]] = {}
+        self._pauses: dict[str, float] = {}
 
     def take(self, job: str, phase: str, begin_s: float) -> None:
         """A phase began; the same begin said by several nodes within 50 ms counts once."""
+        if phase in _PAUSES:
+            self._pauses[job] = begin_s
         if phase not in _ONCE_AN_ITERATION:
             return
         begins = self._begins.setdefault(job, {}).setdefault(phase, deque(maxlen=_KEPT))
@@ -32,6 +36,11 @@ class Marks:
                 if now_s - begins[-1] <= _STALE_PERIODS * period_s + 1.0:
                     return period_s
         return None
+
+    def new_pauses(self) -> dict[str, float]:
+        """When jobs said that a checkpoint or an evaluation begins, since the last call."""
+        said, self._pauses = self._pauses, {}
+        return said
 
     def forget(self, job: str) -> None:
         """The job ended."""

@@ -25,6 +25,8 @@ _FIRST_PEAK_LOSS = (0.0, 0.0, 0.5, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0)
 _ROLLING = 3
 """Horizons up to 5 s have a rolling quantile; the scores of the others come too late for one."""
 _SCORE_W = 0.25
+_BLIND = np.array([name not in experts.EVENTFUL for name in experts.MEAN_EXPERTS])
+"""Rivals that know of no dip to come."""
 _LONG_FLOOR = np.where(np.asarray(HORIZONS_S) >= 30, 0.01, 0.003)
 """Share of the rating by which a bound without a rolling quantile stays above the highest of 60 s."""
 _NEAR_SLOTS, _NEAR_S = 300, 30.0
@@ -105,6 +107,8 @@ class Outlook:
             history, pulse, self.dips, self.recent, ahead, self._tops,
             (self.levels.means(0), self.levels.means(1)), self.arc_bias.bias_w, still, rows.floor_w, rows.max_w,
         )  # fmt: skip
+        for row in self.dips.told(pulse):  # what was announced needs no record to be believed
+            means[row][np.ix_(ahead.inside_s[row] > 0, _BLIND)] = np.nan
         mean_w = self.kernels.weigh(self.means, block, means, context)
         peak_w = self.kernels.weigh(self.peaks, block, peaks, context)
         q90_w, q99_w = self._bounds(rows, alias, peak_w, context)
@@ -125,6 +129,11 @@ class Outlook:
         if name == "level":
             return "level:ets" if self.levels.fitted[row] else "level:default"
         return name
+
+    def announce(self, row: int, in_s: float) -> None:
+        """The job of this row said that it pauses in so many seconds (negative: since then)."""
+        self.dips.announce(row, in_s, float(self.pulse.clock[row]) / 10.0)
+        self._ahead = None
 
     def edges_s(self, rows: Rows) -> tuple[Array, Array]:
         """Seconds until the next rise and the next fall of every group; NaN where none is known."""
