@@ -9,6 +9,7 @@ from easyrider_forecaster.core.arrays import BLOCK_SLOTS, Array, Rowed
 
 SLOTS = 1200
 BLOCKS = SLOTS // BLOCK_SLOTS
+_MOST = 6e4  # of 16 bits, which hold watts to half a watt: enough to see a wave
 LOOK = 600
 """Slots for which single boards are looked at: whether their waves are true."""
 _LONG_BLOCKS = 300
@@ -44,8 +45,8 @@ class History(Rowed):
         self.dip = self.column("dip", (SLOTS,), np.bool_, False)  # slots of stalls and checkpoints
         self.hidden = self.column("hidden", (BLOCKS,), np.int16, 0)  # censored slots of each block
         self.limit_w = self.column("limit_w", (BLOCKS,), np.float32, np.nan)
-        self.instant = self.column("instant", (LOOK,), np.float32, np.nan)  # one board stands for its group
-        self.unlike = self.column("unlike", (LOOK,), np.float32, np.nan)  # variance between boards
+        self.instant = self.column("instant", (LOOK,), np.float16, np.nan)  # one board stands for its group
+        self.unlike = self.column("unlike", (LOOK,), np.float16, np.nan)  # variance between boards
         self.seconds = self.column(
             "seconds", (_LONG_BLOCKS,), np.float32, np.nan
         )  # means of demand, for fits
@@ -77,8 +78,8 @@ class History(Rowed):
         self.hidden[:, self.block % BLOCKS] = hidden.sum(axis=1)
         self.limit_w[:, self.block % BLOCKS] = limit_w
         look = at % LOOK
-        self.instant[:, look : look + BLOCK_SLOTS] = instant
-        self.unlike[:, look : look + BLOCK_SLOTS] = unlike
+        self.instant[:, look : look + BLOCK_SLOTS] = np.clip(instant, 0.0, _MOST)
+        self.unlike[:, look : look + BLOCK_SLOTS] = np.clip(unlike, 0.0, _MOST)
         number = valid.sum(axis=1)
         sums = np.where(valid, demand, 0.0).sum(axis=1)
         self.seconds[:, self.block % _LONG_BLOCKS] = np.where(
@@ -154,7 +155,8 @@ class History(Rowed):
     def last(self, ring: Array, rows: Array, slots: int) -> Array:
         """The last `slots` values of a ring for some rows, oldest first."""
         at = np.arange(self.end - slots, self.end) % ring.shape[1]
-        return np.asarray(ring[rows[:, None], at])
+        values = ring[rows[:, None], at]
+        return np.asarray(values.astype(np.float32) if values.dtype == np.float16 else values)
 
     def blocks_back(self, ring: Array, blocks: int) -> Array:
         """The last `blocks` entries of a ring of blocks, newest first, (rows, blocks)."""
