@@ -96,7 +96,9 @@ async def put_mode(request: Request, _caller: Operator) -> Response:
     """Set the mode of one selector; the others stay. What may not rise yet is refused (409) with the numbers."""
     asked = await house_of(request).record(request, ModeAsked)
     selector = checked(asked.selector, "selector")
-    rule = ModeRule(selector=selector, mode=asked.mode, reason=asked.reason, since=now_text(), override=asked.override)
+    rule = ModeRule(
+        selector=selector, mode=asked.mode, reason=asked.reason, since=now_text(), override=asked.override
+    )
     edit = of_known(lambda rules: edits.with_mode(rules, rule), selector, "selector")
     return await edited(request, edit, wanted=True)
 
