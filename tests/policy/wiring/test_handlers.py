@@ -7,7 +7,6 @@ from wired_site import Wired
 
 from easyrider import subjects
 from easyrider.messages import HorizonForecast, PowerForecast, SeriesForecast
-from easyrider_policy import boots_heard
 
 
 @pytest.fixture
@@ -295,24 +294,3 @@ async def test_an_absurd_forecast_changes_no_sum_and_no_limit_above_what_fits(wa
     assert (sums.room_w[sums.closed] >= -1e-6).all()
     assert sum(sum(box.limit_w) for box in wired.boxes.values()) + 200.0 <= 2400.0 + 1e-6
     assert len(wired.picture.trust._told) == 2
-
-
-def test_a_node_whose_boot_was_forged_once_is_a_reading_again_within_seconds(heard: Wired) -> None:
-    show(heard, heard.boxes["b"], boot_id="nobody", mono_ns=5)
-    sampled(heard)
-
-    for _ in range(40):
-        heard.clock.at_s += 0.1
-        show(heard, heard.boxes["b"])
-
-    assert np.isfinite(sampled(heard)[2:]).all()
-
-
-def test_a_boot_that_was_replaced_is_told_of_and_counted(heard: Wired) -> None:
-    before = boots_heard._EARLIER._value.get()
-    show(heard, heard.boxes["b"], boot_id="nobody", mono_ns=5)
-
-    for _ in range(20):
-        show(heard, heard.boxes["b"])
-
-    assert boots_heard._EARLIER._value.get() == before + 20
