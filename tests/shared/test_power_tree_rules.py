@@ -133,7 +133,9 @@ def test_a_planned_loss_that_nothing_could_tell_is_refused(loss, said):
 def test_keys_that_came_later_are_left_out_while_they_say_nothing_so_that_an_older_program_reads_them():
     kept = dump(rules()).decode()
 
-    assert not {"derate", "ramp_w_per_s", "tariffs", "demands", "strategy"} & set(kept.replace('"', " ").split())
+    assert not {"derate", "ramp_w_per_s", "tariffs", "demands", "strategy"} & set(
+        kept.replace('"', " ").split()
+    )
 
 
 TARIFF = """
