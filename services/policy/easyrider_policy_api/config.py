@@ -54,7 +54,10 @@ class Config(StoreSettings):
     body_timeout_s: float = setting(10.0, help="for a whole body to come", ge=0.5, le=300)
     head_timeout_s: float = setting(10.0, help="for the head of a request to come", ge=0.5, le=300)
     niceness: int = setting(
-        5, help="how far it gives way to what else runs on its machine: people wait, limits do not", ge=0, le=19
+        5,
+        help="how far it gives way to what else runs on its machine: people wait, limits do not",
+        ge=0,
+        le=19,
     )
     ask_deadline_s: float = setting(1.0, help="for a coordinator to answer", ge=0.1, le=10)
 
