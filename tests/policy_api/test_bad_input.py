@@ -207,7 +207,8 @@ async def test_names_of_any_text_are_no_trouble(api: Inner) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=501", "limit=x", "limit=1e3", "before=-1", "limit=NaN", "limt=5", "limit=8&limit=9"]
+    "query",
+    ["limit=0", "limit=501", "limit=x", "limit=1e3", "before=-1", "limit=NaN", "limt=5", "limit=8&limit=9"],
 )
 async def test_a_query_that_makes_no_sense_is_refused_with_the_field(api: Inner, query: str) -> None:
     answer = await api.ask("GET", f"/audit?{query}")
