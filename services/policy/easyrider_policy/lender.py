@@ -41,21 +41,23 @@ class Lender:
             return
         self.planned_s = now_s
         solution = solution_of(decision)
-        self.room = self.measure(now_s, estimates, solution, situation)
+        self.room = self.measure(now_s, estimates, decision, situation)
         picture.regions.plan(now_s, self.room, picture.hard_w, solution)
         own = told(solution, None if situation is None else situation.echo, picture.job_keys)
         picture.regions.echo(now_s, own, picture.rules.pacing)
 
     def measure(
-        self, now_s: float, estimates: Estimates, solution: Solution | None, situation: Situation | None
+        self, now_s: float, estimates: Estimates, decision: Decision | None, situation: Situation | None
     ) -> tuple[Floats, Floats]:
         """(D,) target and hard watts that regions below, from nothing, and our own jobs may take together."""
+        solution = solution_of(decision)
         picture, regions = self.picture, self.picture.regions
         normal_w, worst_w = regions.guaranteed_w(worst=False), regions.guaranteed_w(worst=True)
         self.whole_w = picture.target_w
-        if solution is not None and situation is not None:
+        if decision is not None and solution is not None and situation is not None:
             room = solution.question.room
-            lent_w = picture.target_w - situation.target_w
+            # What comes back slowly to our own jobs is there all the same: regions ease their own return.
+            lent_w = picture.target_w - decision.memory.eased_w
             hard_lent_w = picture.hard_w - situation.hard_w
             return room.target_w + lent_w + normal_w, room.hard_w + hard_lent_w + worst_w
         hard_w = picture.hard_w

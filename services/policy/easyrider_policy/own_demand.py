@@ -45,7 +45,7 @@ class OwnDemand:
             overshoot = picture.safety.ledger.overshoot
             floor_w = demands.floor_w(situation, sums, picture.fleet, overshoot, 0, picture.regions)
             estimates = picture.meters.estimates(now_s)
-            room = lender.measure(now_s, estimates, solution, situation)
+            room = lender.measure(now_s, estimates, coordinator.decision, situation)
             if not coordinator.learning(now_s):
                 points = demands.curve(room, float(lender.whole_w[0]), 0, solution, picture.regions, now_s)
         self._seq += 1
