@@ -131,19 +131,19 @@ class CoolingTold(Told):
     says: str = Field(description="why none is named; empty where some are")
 
 
-@router.get("/offsets", response_model=OffsetsTold, responses=problems(*READS))
+@router.get("/offsets", response_model=OffsetsTold, responses=problems(*READS, 404))
 async def read_offsets(request: Request, _caller: Viewer, region: Region = "") -> Response:
     """Offsets and checkpoint moments with which the peaks of jobs below one domain do not add up."""
     return await _advice(request, "advice_offsets", region)
 
 
-@router.get("/cooling", response_model=CoolingTold, responses=problems(*READS))
+@router.get("/cooling", response_model=CoolingTold, responses=problems(*READS, 404))
 async def read_cooling(request: Request, _caller: Viewer, region: Region = "") -> Response:
     """Nodes with GPUs that heat slows, and cooler ones where as many are idle."""
     return await _advice(request, "advice_cooling", region)
 
 
-@router.get("/fragmentation", response_model=FragmentationTold, responses=problems(*READS))
+@router.get("/fragmentation", response_model=FragmentationTold, responses=problems(*READS, 404))
 async def read_fragmentation(
     request: Request,
     _caller: Viewer,

@@ -51,7 +51,7 @@ class JobsTold(Told):
     silent_regions: list[str] = Field(default=[], description="regions below whose jobs are not in it")
 
 
-@router.get("/jobs", response_model=JobsTold, responses=problems(*READS))
+@router.get("/jobs", response_model=JobsTold, responses=problems(*READS, 404))
 async def read_jobs(request: Request, caller: Anyone, region: Region = "") -> Response:
     """Every running job, those of regions below too; a tenant's token sees that tenant's.
 
