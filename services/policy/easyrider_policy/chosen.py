@@ -44,9 +44,10 @@ class Trial:
             decision = self._policy.plan(observation, walls, told, lent(memory), pacing)
             return checked(self.name, decision, observation, situation)
 
-        return foreign(decide, self._failed)
+        return foreign(decide, self.failed)
 
-    def _failed(self, fault: BaseException) -> NoReturn:
+    def failed(self, fault: BaseException) -> NoReturn:
+        """What the policy, or what it returned, raised: as `UnusableDecision`."""
         if isinstance(fault, UnusableDecision):
             raise fault
         text = foreign(lambda: str(fault), lambda _silent: "")
@@ -92,8 +93,10 @@ class Live:
         """Its decision, with the product's memory of this moment beside it. Raises `UnusableDecision`."""
         fleet, theirs = observation.layout.fleet, memory
         if self._theirs is not None:
-            before, theirs = self._theirs
-            theirs = theirs if before is fleet else theirs.carried(before, fleet)
+            before, kept = self._theirs
+            theirs = (
+                kept if before is fleet else foreign(lambda: kept.carried(before, fleet), self._trial.failed)
+            )
         decision = self._trial(observation, walls, situation, theirs, pacing)
         if why := overdrawn(decision, observation, situation):
             raise UnusableDecision(self._trial.name, why)

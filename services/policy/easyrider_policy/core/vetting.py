@@ -6,11 +6,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.observe import Observation
 from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.policies import UnusableDecision
 from easyrider_policy.core.records import Decision, Memory, Situation
 from easyrider_policy.core.solution import Solution
+from easyrider_policy.core.weights import Loads
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +27,10 @@ _REMEMBERED: Final = (
     *((name, "boards") for name in ("changed_s", "lowered_s")),
     *((name, "domains") for name in ("penalty_w", "alarm_for_s", "acted_ago_s")),
 )
+_UNBOUND: Final = ("eased_w", "spare_w")
+"""Remembered of domains, and infinite where nothing binds."""
+_OBJECTS: Final = {"solution": Solution, "loads": Loads, "loads_layout": Layout}
+"""Remembered whole, or not at all: none of it is read but by the policy that remembers it."""
 
 
 def checked(name: str, decision: Decision, observation: Observation, situation: Situation) -> Decision:
@@ -100,14 +106,17 @@ def _views(record: Any) -> dict[str, Any]:
     return found
 
 
-def _floats(name: str, column: str, value: object, rows: int, *, unknown: bool = False) -> Floats:
-    """A copy of one column; NaN is taken where a number may be `unknown`."""
+def _floats(
+    name: str, column: str, value: object, rows: int, *, unknown: bool = False, unbound: bool = False
+) -> Floats:
+    """A copy of one column; NaN is taken where a number may be `unknown`, infinity where it may be `unbound`."""
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         raise UnusableDecision(name, f"{column} is no array of floats but a {_kind(value)}")
     if value.shape != (rows,):
         raise UnusableDecision(name, f"{column} has the shape {value.shape}, and {rows} rows are wanted")
     copied = np.array(value, dtype=np.float64)
-    if not (np.isfinite(copied) | (np.isnan(copied) if unknown else False)).all():
+    taken = np.isfinite(copied) | (np.isnan(copied) & unknown) | ((copied == np.inf) & unbound)
+    if not taken.all():
         raise UnusableDecision(name, f"{column} is not known, or infinite, in some rows")
     return copied
 
@@ -142,6 +151,9 @@ def _remembered(name: str, memory: object, rows: dict[str, int]) -> Memory:
         column: _floats(name, f"memory.{column}", getattr(memory, column), rows[of])
         for column, of in _REMEMBERED
     }
+    for column in _UNBOUND:
+        value = getattr(memory, column)
+        found[column] = _floats(name, f"memory.{column}", value, rows["domains"], unbound=True)
     found["limit_w"] = _floats(name, "memory.limit_w", memory.limit_w, rows["boards"], unknown=True)
     if memory.target_w is not None:
         found["target_w"] = _floats(name, "memory.target_w", memory.target_w, rows["domains"])
@@ -149,8 +161,14 @@ def _remembered(name: str, memory: object, rows: dict[str, int]) -> Memory:
         found[column] = _number(name, f"memory.{column}", getattr(memory, column))
     if type(memory.reactive) is not bool:
         raise UnusableDecision(name, f"memory.reactive is a {type(memory.reactive).__name__}")
-    if memory.solution is not None and type(memory.solution) is not Solution:
-        raise UnusableDecision(name, f"memory.solution is a {type(memory.solution).__name__}")
+    if memory.loads_steered is not None:
+        found["loads_steered"] = _marks(name, "memory.loads_steered", memory.loads_steered, rows["boards"])
+    if type(memory.loads_version) is not int:
+        raise UnusableDecision(name, f"memory.loads_version is a {type(memory.loads_version).__name__}")
+    for column, kind in _OBJECTS.items():
+        value = getattr(memory, column)
+        if value is not None and type(value) is not kind:
+            raise UnusableDecision(name, f"memory.{column} is a {type(value).__name__}")
     return replace(memory, **found)
 
 
