@@ -81,8 +81,7 @@ class Staging:
         stages = [picture.stages.scopes[name].now() for name in self._names()]
         trusts = self._trusts(now_s, situation.confidence)
         for group in self._watched():
-            stages[group].watched_s += elapsed_s
-            stages[group].trusted_s += elapsed_s if trusts else 0.0
+            stages[group].add(watched_s=elapsed_s, trusted_s=elapsed_s if trusts else 0.0)
         standing_w = walls.standing_w(situation.unmanaged_target_w)
         self._take(
             stages,
@@ -103,33 +102,32 @@ class Staging:
                 )
             ),
         )
-        read = np.isfinite(seen.draw_w)
-        happened = seen.paces.happened
+        foretold, happened = before.slowdown, seen.paces.happened
+        read = np.isfinite(seen.draw_w) & np.isfinite(foretold)
         known = read & layout.controlled & np.isfinite(happened)
-        foretold, happened = before.slowdown, np.where(known, happened, 0.0)
         for name, value in (
             ("job_s", read * 1.0),
             ("foretold", np.where(read, foretold, 0.0)),
             ("compared_s", known * 1.0),
-            ("happened", happened),
+            ("happened", np.where(known, happened, 0.0)),
             ("error", np.where(known, np.abs(happened - foretold), 0.0)),
         ):
             sums = np.bincount(groups, weights=value, minlength=len(stages)).tolist()
             for stage, total in zip(stages, sums, strict=True):
-                setattr(stage, name, getattr(stage, name) + elapsed_s * total)
+                stage.add(**{name: elapsed_s * total})
 
     def _take(self, stages: list[Stage], found: Findings) -> None:
         for group, seconds in found.capped_s.items():
-            stages[group].capped_s += seconds
+            stages[group].add(capped_s=seconds)
         for group, seconds in found.false_s.items():
-            stages[group].false_s += seconds
+            stages[group].add(false_s=seconds)
         for peak in found.peaks:
             for group in peak.groups:
                 stage = stages[group]
                 stage.peaks += 1
                 if peak.lead_s is not None:
                     stage.leads += 1
-                    stage.lead_s += peak.lead_s
+                    stage.add(lead_s=peak.lead_s)
         for peak in found.missed:
             for group in peak.groups:
                 stages[group].missed += 1

@@ -1,9 +1,13 @@
 """How far a scope has come: what each gate asks for, what begins anew, and what is taken back."""
 
+import math
+
+import msgspec
 import pytest
 
 from easyrider.gates import DAY_S, Gates
 from easyrider.tree import MODES, ModeRule
+from easyrider_policy.adapters.stages_file import StagesFile
 from easyrider_policy.core.gate import weighed
 from easyrider_policy.core.stages import NONE, Book, Returned, Scope, Stage, scope_of
 
@@ -136,3 +140,29 @@ def test_what_was_taken_back_is_lowered_and_never_raised():
 def test_a_selector_has_one_spelling():
     assert scope_of({"queue": ("b", "a", "a"), "node": ("n*",)}) == "node=n* queue=a,b"
     assert scope_of({}) == "(all)"
+
+
+@pytest.mark.parametrize(
+    "stages", [{"bogus": {}}, {"shadow": {"watched_s": None}}, {"shadow": {"peaks": "x"}}]
+)
+def test_a_damaged_book_is_refused_as_it_is_read_and_ends_nothing_later(stages, tmp_path):
+    document = {"scopes": {"node=*": {"mode": "observe", "stages": stages}}}
+    (tmp_path / "stages.json").write_bytes(msgspec.json.encode(document))
+
+    read = StagesFile(tmp_path).read()
+    read.follow({"node=*": "shadow"})
+
+    assert read.scopes["node=*"].stages == {}
+
+
+@pytest.mark.parametrize("unknown", [math.nan, math.inf])
+def test_a_figure_that_is_not_known_is_skipped_and_the_book_outlives_it(unknown):
+    kept = book()
+    stage = kept.scopes["node=*"].now()
+    stage.add(watched_s=10.0, foretold=unknown)
+    stage.add(foretold=2.0, lead_s=unknown)
+
+    again = msgspec.json.decode(msgspec.json.encode(kept), type=Book)
+
+    assert again == kept
+    assert (stage.watched_s, stage.foretold, stage.lead_s) == (10.0, 2.0, 0.0)

@@ -64,6 +64,23 @@ async def test_in_shadow_caps_that_would_have_slowed_jobs_are_counted_and_what_h
     assert all((np.asarray(box.limit_w) == 700.0).all() for box in wired.boxes.values())
 
 
+async def test_a_slowdown_nobody_could_foretell_is_left_out_and_the_others_count_on() -> None:
+    wired = await site("shadow")
+    before = stage(wired)
+    job_s, foretold = before.job_s, before.foretold
+
+    for _ in range(40):
+        last = wired.coordinator.staging._before
+        if last is not None:
+            last.slowdown[0] = np.nan
+        await wired.look()
+
+    told = stage(wired)
+    assert job_s + 1.5 < told.job_s < job_s + 6.0, "one job of two, for four seconds"
+    assert np.isfinite(told.foretold)
+    assert told.foretold >= foretold
+
+
 async def test_in_pilot_the_slowdown_foretold_is_held_against_what_happened() -> None:
     wired = await site("pilot")
 

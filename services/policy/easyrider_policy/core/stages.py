@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Final, Literal
 
 from easyrider.tree import MODES, SELECTOR_KEYS, Mode, ModeRule
@@ -29,6 +30,12 @@ class Stage:
     happened: float = 0.0  # slowdown times these seconds
     error: float = 0.0  # distance between both, times these seconds
 
+    def add(self, **more: float) -> None:
+        """So much more of these figures. One that is not known is left out: it would take all of them with it."""
+        for name, amount in more.items():
+            if isfinite(amount):
+                setattr(self, name, getattr(self, name) + amount)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
@@ -46,7 +53,7 @@ class Scope:
     """One selector: the mode that it is in, and what was seen in each since it was last below it."""
 
     mode: Mode
-    stages: dict[str, Stage] = field(default_factory=dict)
+    stages: dict[Mode, Stage] = field(default_factory=dict)
 
     def now(self) -> Stage:
         """Of the present mode."""
@@ -57,7 +64,7 @@ class Scope:
         if mode == self.mode:
             return
         first = min(MODES.index(mode), MODES.index(self.mode) + 1)
-        self.stages = {name: stage for name, stage in self.stages.items() if MODES.index(_mode(name)) < first}
+        self.stages = {name: stage for name, stage in self.stages.items() if MODES.index(name) < first}
         self.mode = mode
 
 
@@ -112,7 +119,3 @@ def scopes_of(rules: Iterable[ModeRule]) -> list[str]:
 def least(one: Mode, other: Mode) -> Mode:
     """The less active of two modes."""
     return MODES[min(MODES.index(one), MODES.index(other))]
-
-
-def _mode(name: str) -> Mode:
-    return MODES[[str(mode) for mode in MODES].index(name)]
