@@ -13,6 +13,7 @@ from easyrider.tree import SELECTOR_KEYS, Rules
 from easyrider_cli.doors import Door, Refused, Scope, fit_reason
 from easyrider_cli.whole_state import NotWhole, whole_state
 from easyrider_policy.core.foretelling import foretell
+from easyrider_policy.core.unforetold import Unforetold
 from easyrider_policy_api.core import selectors
 from easyrider_policy_api.core.releasing import released
 
@@ -70,7 +71,7 @@ def release(
     try:
         state = whole_state(door, rules)
         foretold = _foretold(rules, released(rules, scope, reason, ""), state, region or str(state["region"]))
-    except NotWhole as fault:
+    except (NotWhole, Unforetold) as fault:
         return _unforetold(door, scope, reason, override, fault.why)
     if not foretold.gpus:
         foretold.done, foretold.why = True, "no GPU of this scope is limited"
@@ -97,8 +98,6 @@ def show(found: Released, as_json: bool, console: Console) -> int:
 
 
 def _foretold(before: Rules, after: Rules, state: dict[str, Any], region: str) -> Released:
-    if state["left_out"]["boards"]:
-        raise NotWhole(f"{state['left_out']['boards']} GPUs fit no answer")
     told = foretell(before, after, state, region)
     why = f"a hold stops every raise there ({', '.join(told.holds)}): clear it first" if told.holds else ""
     lacks_w = {} if told.holds else dict(told.lacking_w)

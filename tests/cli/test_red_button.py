@@ -212,13 +212,25 @@ def test_progress_names_what_is_waited_for_and_time_runs_out_without_a_lie() -> 
     assert found.waiting == {"a": "waits for room:pdu, missing 320 W in pdu"}
 
 
-def test_more_boards_than_an_answer_holds_are_not_guessed_at() -> None:
+@pytest.mark.parametrize("section", ["boards", "jobs", "domains", "nodes"])
+def test_more_rows_than_an_answer_holds_are_not_guessed_at(section: str) -> None:
     door = FakeDoor()
     whole = door.state()
-    door.state = lambda: {**whole, "left_out": {"boards": 9000}}  # type: ignore[method-assign]
+    door.state = lambda: {**whole, "left_out": {section: 9000}}  # type: ignore[method-assign]
 
     with pytest.raises(Refused, match="cannot be foretold"):
         released(door, "node=a")
+
+
+def test_a_release_before_anything_is_counted_is_refused_in_one_line_and_changes_nothing() -> None:
+    door = FakeDoor()
+    door.room_w = None  # type: ignore[assignment]
+
+    with pytest.raises(Refused, match=r"ups.* is not counted yet: ask again.*--override") as refused:
+        released(door, "node=a")
+
+    assert "\n" not in str(refused.value)
+    assert door.known is RULES
 
 
 @pytest.mark.parametrize(

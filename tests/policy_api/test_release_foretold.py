@@ -58,3 +58,28 @@ async def test_under_a_hold_it_is_refused_by_the_holds_name(api: Inner, leader_s
 
     assert answer.status_code == 409
     assert "red" in answer.json()["detail"]
+
+
+async def test_just_after_a_start_when_nothing_is_counted_nothing_is_taken_for_allowed(
+    api: Inner, leader_state: dict[str, Any]
+) -> None:
+    leader_state["domains"][0]["room_w"] = None
+    before = (await api.ask("GET", "/tree", "operator")).json()["tree"]["version"]
+
+    answer = await release(api)
+
+    assert answer.status_code == 409
+    assert answer.json()["type"].endswith("not-foretold")
+    assert "feed is not counted yet: ask again" in answer.json()["detail"]
+    assert (await api.ask("GET", "/tree", "operator")).json()["tree"]["version"] == before
+
+
+@pytest.mark.parametrize("section", ["boards", "domains", "nodes"])
+async def test_what_had_no_room_in_the_state_is_not_taken_for_nothing(
+    api: Inner, leader_state: dict[str, Any], section: str
+) -> None:
+    leader_state["left_out"] = {section: 3}
+
+    answer = await release(api)
+
+    assert (answer.status_code, answer.json()["type"].rpartition(":")[2]) == (409, "not-foretold")

@@ -5,18 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from easyrider.errors import EasyRiderError
 from easyrider.messages.asks import Question
 from easyrider.scopes import line_of, owner_of
 from easyrider.tree import Rules
 from easyrider_policy.core.gathered import State, Uncounted, gathered
+from easyrider_policy.core.unforetold import Unforetold
 from easyrider_policy_api.coordinator_link import CoordinatorLink, Snapshot
 from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.rules_desk import RulesDesk
-
-
-class Unforetold(EasyRiderError):
-    """What an edit comes to cannot be said; it was not made."""
 
 
 async def below(rules: RulesDesk, link: CoordinatorLink) -> tuple[str, ...]:
@@ -42,16 +38,12 @@ async def whole_state(link: CoordinatorLink, rules: Rules) -> State:
     line = line_of(rules, link.region)
     if len(line) == 1:
         state: State = (await link.state()).document
-    else:
-        found = await asyncio.gather(*(_state(link, region) for region in line))
-        try:
-            state = gathered(rules, dict(zip(line, found, strict=True)), link.region)
-        except Uncounted as fault:
-            raise Unforetold(str(fault)) from fault
-    left_out = state.get("left_out")
-    if isinstance(left_out, dict) and left_out.get("boards"):
-        raise Unforetold(f"{left_out['boards']} GPUs fit no answer")
-    return state
+        return state
+    found = await asyncio.gather(*(_state(link, region) for region in line))
+    try:
+        return gathered(rules, dict(zip(line, found, strict=True)), link.region)
+    except Uncounted as fault:
+        raise Unforetold(str(fault)) from fault
 
 
 async def state(rules: RulesDesk, link: CoordinatorLink, node: str, region: str) -> Snapshot:

@@ -19,7 +19,7 @@ def lacking_w(
     room_w: Floats,
     shares: Mapping[int, tuple[float, float]] = NOBODY,
 ) -> dict[str, float]:
-    """Wall watts that each domain would lack; empty where the sums allow it.
+    """Wall watts that each domain would lack; empty where the sums allow it, NaN where its room is unknown.
 
     `counted_w` (G,): what each board counts now; `overshoot` (G,): draw per limit; `leaving_w` (G,): baselines of
     boards that are to leave, NaN for all others; `lowerable` (G,): boards that limits of ours can lower; `room_w`
@@ -36,8 +36,8 @@ def lacking_w(
     kept_w = np.zeros(len(fleet.domains))
     for row, (guaranteed_w, used_w) in shares.items():
         unit = np.zeros(len(fleet.domains))
-        unit[row] = max(0.0, guaranteed_w - (used_w + needs_w[row] - gives_w[row]))
+        unit[row] = np.maximum(0.0, guaranteed_w - (used_w + needs_w[row] - gives_w[row]))
         kept_w += fleet.weights.worst_above(unit) - unit
     short_w = needs_w + kept_w - room_w - gives_w
-    found = np.flatnonzero((needs_w > 1e-6) & (short_w > 1e-6))
+    found = np.flatnonzero((needs_w > 1e-6) & ~(short_w <= 1e-6))
     return {fleet.domains[row]: float(short_w[row]) for row in found.tolist()}

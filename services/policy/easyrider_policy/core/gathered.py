@@ -1,6 +1,7 @@
 """What leaders of a scope and of the regions below it know, as one state: what a release comes to rests on it."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from easyrider.errors import EasyRiderError
@@ -8,6 +9,7 @@ from easyrider.scopes import children, line_of
 from easyrider.tree import Rules
 
 State = Mapping[str, Any]
+_CUT = ("boards", "jobs")  # told of although none stayed out
 _ROWS = ("nodes", "boards", "jobs", "meters", "releases", "demotions", "targets", "demands")
 
 
@@ -53,7 +55,7 @@ def gathered(rules: Rules, states: Mapping[str, State], scope: str) -> dict[str,
     }
     whole["silent_nodes"] = [node for name in line for node in states[name].get("silent_nodes", ())]
     left = [states[name]["left_out"] for name in line]
-    whole["left_out"] = {key: sum(one.get(key, 0) for one in left) for key in ("boards", "jobs")}
+    whole["left_out"] = {key: sum(one.get(key, 0) for one in left) for key in sorted({*chain(*left), *_CUT})}
     return whole
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from easyrider.records import write_record
 from easyrider.tree import HoldRule, Rules
 from easyrider_policy.core.foretelling import foretell
+from easyrider_policy.core.unforetold import Unforetold
 from easyrider_policy_api import regional
 from easyrider_policy_api.core import edits
 from easyrider_policy_api.core.releasing import Unclear, released
@@ -158,7 +159,7 @@ async def _refuse_in_vain(request: Request, edit: Callable[[Rules], Rules], over
         told = foretell(before, edit(before), state, house.region)
     except (Problem, Unclear):
         return  # whatever it is, the edit itself tells of it
-    except regional.Unforetold as fault:
+    except Unforetold as fault:
         if override:
             return
         raise Problem(
