@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from supplied import BATTERY, BOX, HOT, NO_A, facility, limits, told
+from supplied import BATTERY, BOX, HOT, METERS, NO_A, facility, limits, told
 
 from easyrider.tree import Contingency, Domain, Node, Rules
 from easyrider_policy.core.battery import Battery
@@ -168,7 +168,7 @@ def readings(draw):
         "battery_pct": draw(st.sampled_from((None, 10.0, 90.0))),
     }
     return told(
-        domain, meter=draw(st.sampled_from(("m", "m2"))), gated=draw(st.booleans()),
+        domain, meter=draw(st.sampled_from(METERS[domain])), gated=draw(st.booleans()),
         quality=draw(st.sampled_from(("good", "suspect", "bad"))), **said,
     )  # fmt: skip
 

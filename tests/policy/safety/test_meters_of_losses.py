@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from supplied import BATTERY, BOX, HOT, NO_A, facility, limits, told
+from supplied import BATTERY, BOX, HOT, METERS, NO_A, facility, limits, supply, told
 
 from easyrider.tree import Node, Rules
+from easyrider.tree_reader import read_document, to_document
 from easyrider_policy.core.fleet import build
 from easyrider_policy.core.phases import DAY_S
 
@@ -17,20 +18,27 @@ LOST_AND_BACK = (
 )
 
 
+@pytest.mark.parametrize("loss", [BATTERY, NO_A, HOT])
+def test_the_supply_of_these_tests_is_one_that_the_rules_reader_takes(loss):
+    rules = supply(loss)
+
+    assert read_document(to_document(rules), "test").domains == rules.domains
+
+
 @pytest.mark.parametrize(("loss", "domain", "lost", "back"), LOST_AND_BACK)
 def test_a_loss_stands_as_long_as_any_of_its_meters_says_so(loss, domain, lost, back):
-    supply = facility(loss)
-    supply.heard(told(domain, meter="m", **back))
-    supply.heard(told(domain, meter="m2", **lost))
-    stood = limits(supply)[0]
+    (first, second), fed = METERS[domain], facility(loss)
+    fed.heard(told(domain, meter=first, **back))
+    fed.heard(told(domain, meter=second, **lost))
+    stood = limits(fed)[0]
 
-    again = [supply.heard(told(domain, meter="m", **back)) for _ in range(3)]
-    after = limits(supply.carried(supply.fleet))[0]
-    supply.heard(told(domain, meter="m2", **back))
+    again = [fed.heard(told(domain, meter=first, **back)) for _ in range(3)]
+    after = limits(fed.carried(fed.fleet))[0]
+    fed.heard(told(domain, meter=second, **back))
 
     assert (stood, after) == (loss.hard_limit_w, loss.hard_limit_w)
     assert again == [(), (), ()], "two meters that see different things make limits flap"
-    assert limits(supply)[0] == 10_000.0
+    assert limits(fed)[0] == 10_000.0
 
 
 def test_the_battery_that_is_emptier_than_planned_counts_whatever_another_meter_says():
@@ -47,18 +55,18 @@ def test_the_battery_that_is_emptier_than_planned_counts_whatever_another_meter_
 
 @pytest.mark.parametrize(("loss", "domain", "lost", "back"), LOST_AND_BACK)
 def test_a_meter_that_is_silent_for_three_periods_clears_a_loss_no_more(loss, domain, lost, back):
-    supply = facility(loss)
-    supply.heard(told(domain, **back), now_s=10.0)
+    fed = facility(loss)
+    fed.heard(told(domain, **back), now_s=10.0)
 
-    fresh = supply.pass_to(13.0)
-    (move,) = supply.pass_to(13.1)
+    fresh = fed.pass_to(13.0)
+    (move,) = fed.pass_to(13.1)
 
     assert fresh == ()
     assert (move.before, move.after) == (1.0, loss.hard_limit_w / 10_000.0)
-    assert supply.losses.dark == frozenset(), "nobody has seen it dead"
-    assert supply.pass_to(14.0) == ()
-    assert supply.heard(told(domain, **back), now_s=15.0) != ()
-    assert limits(supply)[0] == 10_000.0
+    assert fed.losses.dark == frozenset(), "nobody has seen it dead"
+    assert fed.pass_to(14.0) == ()
+    assert fed.heard(told(domain, **back), now_s=15.0) != ()
+    assert limits(fed)[0] == 10_000.0
 
 
 def test_mains_that_were_said_long_before_they_are_heard_clear_nothing_even_for_a_moment():
