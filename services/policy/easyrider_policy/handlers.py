@@ -19,15 +19,15 @@ from easyrider.messages import (
     NodeState,
     PowerForecast,
 )
-from easyrider_policy import boots_heard
+from easyrider_policy import boots_heard, dropped
 from easyrider_policy.coordinator import Coordinator
 from easyrider_policy.core.facility import LimitMove
 from easyrider_policy.core.fleet import Ints
 from easyrider_policy.core.unmanaged import LONGEST_PERIOD_S
+from easyrider_policy.dropped import DROPPED
 from easyrider_policy.picture import Picture
 
 _LOG = log.get("policy")
-_DROPPED = metrics.counter("policy_messages_dropped_total", "messages left aside, by reason", ["reason"])
 _REFUSALS = metrics.counter("policy_refusals_total", "commands that nodes refused, by reason", ["reason"])
 _ACKS = metrics.counter("policy_acks_total", "commands that nodes took")
 Note = Callable[[dict[str, object]], None]
@@ -52,6 +52,8 @@ class Desk:
         picture, node = self.picture, self._node(frame.node)
         if node is None or not self._speaks(subjects.frame(picture.region, frame.node), arrival):
             return
+        if dropped.ahead(picture.ages, frame, arrival):
+            return
         boards = picture.fleet.gpus_of(node)
         bare = (
             boards.start == boards.stop
@@ -64,7 +66,7 @@ class Desk:
         try:
             columns = view(frame)
         except MalformedMessage as fault:
-            _DROPPED.labels(fault.reason).inc()
+            DROPPED.labels(fault.reason).inc()
             log.bounded(_LOG, "frame", 10.0).warning("frame dropped", node=frame.node, fault=str(fault))
             return
         minted_s = self.minted_s(frame, arrival)
@@ -80,7 +82,7 @@ class Desk:
         picture.safety.frame_heard(node, frame.boot_id, enforced_w, read_ns, minted_s)
         present = boots_heard.told(picture, node, frame, before)
         if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
-            self.dropped_late(1)
+            dropped.late(1)
         elif present:
             picture.take_frame(rows, columns)
 
@@ -94,7 +96,7 @@ class Desk:
             return
         self.picture.safety.frame_heard(node, frame.boot_id, np.zeros(0), frame.mono_ns, minted_s)
         if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
-            self.dropped_late(1)
+            dropped.late(1)
 
     def _rows_of(self, frame: NodeFrame) -> Ints | None:
         """Fleet rows of its columns; None, and it is counted as dropped, where they are not known."""
@@ -103,7 +105,7 @@ class Desk:
             picture.know_list(frame.node, frame.gpus.split(","))
         rows = picture.rows_of(frame.node, frame.gpus_hash)
         if rows is None or len(rows) != frame.gpu_count or not frame.samples:
-            _DROPPED.labels("unknown_boards" if frame.samples else "no_samples").inc()
+            DROPPED.labels("unknown_boards" if frame.samples else "no_samples").inc()
             return None
         return rows
 
@@ -114,19 +116,6 @@ class Desk:
         self.frames_s = max(self.frames_s, minted_s)
         picture.frames_s[node] = max(minted_s, picture.frames_s.get(node, minted_s))
         return minted_s
-
-    @staticmethod
-    def heard_stranger(subject: bytes) -> None:
-        """A frame of a node that no rules name: it is counted, and not read."""
-        _DROPPED.labels("unknown_node").inc()
-        log.bounded(_LOG, "node", 30.0).warning(
-            "a node that is not in the rules speaks", subject=subject.decode(errors="replace")
-        )
-
-    @staticmethod
-    def dropped_late(count: int) -> None:
-        """So many samples came too late to be readings."""
-        _DROPPED.labels("late").inc(count)
 
     def on_state(self, message: NodeState | Leaving, arrival: Arrival) -> None:
         """A guardian's word, relayed: nonce, highest command, every board; or its wish to leave."""
@@ -191,11 +180,11 @@ class Desk:
         picture = self.picture
         domain = picture.fleet.domain_index.get(reading.domain)
         if domain is None:
-            _DROPPED.labels("unknown_domain").inc()
+            DROPPED.labels("unknown_domain").inc()
             return
         listed = picture.fleet.domain_records[domain].meters
         if listed and reading.meter not in listed:
-            _DROPPED.labels("unlisted_meter").inc()
+            DROPPED.labels("unlisted_meter").inc()
             return
         if not self._speaks(subjects.meter(picture.region, reading.meter), arrival):
             return
@@ -231,7 +220,7 @@ class Desk:
         picture = self.picture
         minted_s = picture.ages.minted_s("forecaster", forecast.boot_id, forecast.mono_ns, arrival.mono_ns)
         if arrival.mono_ns / 1e9 - minted_s > FRESH_S:
-            _DROPPED.labels("late").inc()
+            DROPPED.labels("late").inc()
         elif picture.take_forecast(forecast, minted_s):
             self.coordinator.urge("forecast")
 
@@ -239,17 +228,17 @@ class Desk:
         if self._node(message.node) is None or not self._speaks(subject, arrival):
             return False
         if message.tree != self.picture.rules.id:
-            _DROPPED.labels("other_tree").inc()
+            DROPPED.labels("other_tree").inc()
             log.bounded(_LOG, "tree", 30.0).warning(
                 "a node obeys another tree", node=message.node, tree=message.tree
             )
             return False
-        return True
+        return not dropped.ahead(self.picture.ages, message, arrival)
 
     def _node(self, name: str) -> int | None:
         node = self.picture.fleet.node_index.get(name)
         if node is None:
-            _DROPPED.labels("unknown_node").inc()
+            DROPPED.labels("unknown_node").inc()
             log.bounded(_LOG, "node", 30.0).warning("a node that is not in the rules speaks", node=name)
         return node
 
@@ -257,7 +246,7 @@ class Desk:
         """Whether a message stands where its sender may speak: permissions go by subject, not by content."""
         if arrival.subject == subject:
             return True
-        _DROPPED.labels("other_subject").inc()
+        DROPPED.labels("other_subject").inc()
         log.bounded(_LOG, "subject", 10.0).warning(
             "a message speaks for another", subject=arrival.subject, expected=subject
         )
@@ -266,7 +255,7 @@ class Desk:
     def _counts(self, epoch: int) -> bool:
         if epoch < EPOCHS:
             return True
-        _DROPPED.labels("absurd_epoch").inc()
+        DROPPED.labels("absurd_epoch").inc()
         log.bounded(_LOG, "epoch", 10.0).error("an absurd epoch is left aside", epoch=epoch)
         return False
 

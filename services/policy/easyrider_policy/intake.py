@@ -20,6 +20,7 @@ from easyrider.boundary import stopped
 from easyrider.bus_port import Arrival, Crowd
 from easyrider.delivery import failed, received, understood
 from easyrider.messages import NodeFrame
+from easyrider_policy import dropped
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.looks import Ints, Looks
 from easyrider_policy.handlers import FRESH_S, Desk
@@ -89,26 +90,54 @@ class Intake:
 
     def _take_round(self, words: list[Word]) -> None:
         """Frames of different nodes."""
-        fitting, left = self._moulds.sift(words)
-        boots = self._picture.safety.ledger.roll.boot
+        fitting, left = stopped(partial(self._moulds.sift, words), partial(self._unsifted, words))
         for frames in fitting:
-            present = np.array([boots[usual.node] == usual.boot_id for usual in frames.usual])
-            if not present.all():
-                left += frames.some(~present).words
-                frames = frames.some(present)
-            if frames.words:
-                self._take_fitting(frames)
+            left += stopped(partial(self._take_usual, frames), partial(self._judge_each, frames.words))
         alike: defaultdict[int, list[Taken]] = defaultdict(list)  # by how many boards a node has
         for word in left:
             stopped(partial(self._take_left, word, alike), partial(_tell, word))
         for frames_alike in alike.values():
-            self._take_alike(frames_alike)
+            every = [word for _, _, word in frames_alike]
+            stopped(partial(self._take_alike, frames_alike), partial(self._judge_each, every))
+
+    def _take_usual(self, frames: Fitting) -> list[Word]:
+        """Frames that fit a mould, but for those that it does not decide on: these are left."""
+        boots, ages = self._picture.safety.ledger.roll.boot, self._picture.ages
+        slots, arrived_ns = (np.array([one.slot for one in frames.usual]), _arrived_ns(frames.words))
+        usual = ~ages.all_ahead(slots, frames.shape.mono_ns(frames.block), arrived_ns)
+        usual &= np.array([boots[one.node] == one.boot_id for one in frames.usual])
+        if usual.all():
+            self._take_fitting(frames)
+            return []
+        if usual.any():
+            self._take_fitting(frames.some(usual))
+        return frames.some(~usual).words
+
+    def _unsifted(self, words: list[Word], fault: Exception) -> tuple[list[Fitting], list[Word]]:
+        """No mould serves any more: all of them are decoded, and moulds are learned afresh."""
+        self._moulds = Moulds()
+        _tell_together(fault)
+        return [], words
+
+    def _judge_each(self, words: list[Word], fault: Exception) -> list[Word]:
+        """Frames that cannot be taken together go to the desk one by one: one costs no other node its own."""
+        _tell_together(fault)
+        for word in words:
+            stopped(partial(self._judge, word), partial(_tell, word))
+        return []
+
+    def _judge(self, word: Word) -> None:
+        subject, data, arrived_ns = word
+        arrival = Arrival(subject.decode(), arrived_ns)
+        frame = understood(_LOG, arrival.subject, data, (NodeFrame,))
+        if isinstance(frame, NodeFrame):
+            self._desk.on_frame(frame, arrival)
 
     def _take_left(self, word: Word, alike: Mapping[int, list[Taken]]) -> None:
         """A frame that fits no mould: it is decoded, and goes to the desk unless it is a usual one after all."""
         subject, data, arrived_ns = word
         if subject not in self._subjects:
-            self._desk.heard_stranger(subject)
+            dropped.stranger(subject)
             return
         where = self._subjects.get(subject, "")
         arrival = Arrival(subjects.frame(self._picture.region, where), arrived_ns)
@@ -142,7 +171,7 @@ class Intake:
     def _take_fitting(self, frames: Fitting) -> None:
         """Read by where things stand in them."""
         shape, block, usual, words = frames
-        arrived_ns = np.array([ns for _, _, ns in words])
+        arrived_ns = _arrived_ns(words)
         looks = Looks(
             nodes=np.array([one.node for one in usual]),
             rows=np.array([one.rows for one in usual]),
@@ -159,21 +188,25 @@ class Intake:
 
     def _take_alike(self, alike: list[Taken]) -> None:
         """Frames of different nodes, each with one look at as many boards, decoded; their nodes' moulds from now on."""
-        finite = frame_batch.finite([frame for _, frame, _ in alike])
-        for _, frame, (subject, _, at_ns) in (alike[at] for at in np.flatnonzero(~finite).tolist()):
+        slots, mono_ns = (
+            np.array(each) for each in zip(*((t.usual.slot, t.frame.mono_ns) for t in alike), strict=True)
+        )
+        good = frame_batch.finite([frame for _, frame, _ in alike])
+        good &= ~self._picture.ages.all_ahead(slots, mono_ns, _arrived_ns([one.word for one in alike]))
+        for _, frame, (subject, _, at_ns) in (alike[at] for at in np.flatnonzero(~good).tolist()):
             self._desk.on_frame(frame, Arrival(subject.decode(), at_ns))
-        alike = [alike[at] for at in np.flatnonzero(finite).tolist()]
+        alike = [alike[at] for at in np.flatnonzero(good).tolist()]
         if not alike:
             return
         usual, frames = [one.usual for one in alike], [one.frame for one in alike]
-        arrived_ns = np.array([one.word[2] for one in alike])
+        arrived_ns = _arrived_ns([one.word for one in alike])
         looks = Looks(
             nodes=np.array([one.node for one in usual]),
             rows=np.array([one.rows for one in usual]),
             mean_w=frame_batch.mean_w(frames),
             limit_w=frame_batch.limit_w(frames),
             read_ns=frame_batch.read_ns(frames),
-            minted_s=self._minted_s(usual, np.array([frame.mono_ns for frame in frames]), arrived_ns),
+            minted_s=self._minted_s(usual, mono_ns[good], arrived_ns),
         )
         fresh = self._believe(looks, arrived_ns).tolist()
         for (one, frame, (subject, data, _)), is_fresh in zip(alike, fresh, strict=True):
@@ -198,7 +231,7 @@ class Intake:
         picture = self._picture
         picture.safety.ledger.looks_heard(looks)
         late = arrived_ns / 1e9 - looks.minted_s > FRESH_S
-        self._desk.dropped_late(int(late.sum()))
+        dropped.late(int(late.sum()))
         fresh = looks if not late.any() else looks.some(~late)
         picture.gathering.add_looks(fresh.rows.ravel(), fresh.mean_w.ravel(), fresh.limit_w.ravel())
         return ~late
@@ -236,6 +269,14 @@ def _rounds(waiting: list[Word]) -> Iterator[list[Word]]:
             rounds.append([])
         rounds[turn].append(word)
     yield from rounds
+
+
+def _arrived_ns(words: list[Word]) -> Ints:
+    return np.array([ns for _, _, ns in words])
+
+
+def _tell_together(fault: Exception) -> None:
+    log.bounded(_LOG, "frames", 10.0).error("frames had to be judged one by one", exc_info=fault)
 
 
 def _tell(word: Word, fault: Exception) -> None:

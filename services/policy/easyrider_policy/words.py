@@ -125,7 +125,11 @@ class Words:
         known = self._known.get(f"{word.node} {arrival.subject}")
         if self._picture.fleet.node_index.get(word.node, -1) in batch.nodes or self._may_end_the_lead(word):
             self._believe(batch)
-        if known is None or not self._repeats(known, word):
+        if (
+            known is None
+            or self._picture.ages.ahead(word.node, word.boot_id, word.mono_ns, arrival.mono_ns)
+            or not self._repeats(known, word)
+        ):
             if isinstance(word, LimitAck):  # whose is the newest matters to the lead
                 self._believe(batch)
             self._judge(word, arrival)

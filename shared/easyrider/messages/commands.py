@@ -86,4 +86,4 @@ class LimitAck(Message, tag="limit_ack", frozen=True):
     refused: str | None  # stale_nonce, stale_seq, wrong_tree, wrong_boot, unknown_gpu, cannot_store, ...
     gpus: tuple[GpuAck, ...]
     t_ns: int
-    mono_ns: int
+    mono_ns: Count

@@ -40,5 +40,5 @@ class PowerForecast(Message, tag="power_forecast", frozen=True):
     boot_id: Name
     seq: Count
     t_ns: int
-    mono_ns: int
+    mono_ns: Count
     series: tuple[SeriesForecast, ...]

@@ -26,7 +26,7 @@ class NodeFrame(Message, tag="node_frame", frozen=True):
     boot_id: Name
     seq: Count
     t_ns: int  # Unix, for people and joins; never for a decision
-    mono_ns: int  # CLOCK_MONOTONIC of the node when the last row was read
+    mono_ns: Count  # CLOCK_MONOTONIC of the node when the last row was read
     samples: Samples
     gpu_count: GpuCount
     gpus: str  # UUIDs joined by ","; empty while unchanged, said again every 10 s

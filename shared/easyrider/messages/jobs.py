@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from easyrider.messages.base import GivenName, Label, Message, Name
+from easyrider.messages.base import Count, GivenName, Label, Message, Name
 
 
 class JobEvent(Message, tag="job_event", frozen=True):
@@ -23,7 +23,7 @@ class JobEvent(Message, tag="job_event", frozen=True):
     gpus: tuple[Name, ...]  # UUIDs of this node
     started_ns: int  # Unix
     t_ns: int
-    mono_ns: int
+    mono_ns: Count
 
 
 class PhaseMark(Message, tag="phase_mark", frozen=True):
@@ -39,4 +39,4 @@ class PhaseMark(Message, tag="phase_mark", frozen=True):
     begins: bool
     expected_s: float | None
     t_ns: int
-    mono_ns: int
+    mono_ns: Count

@@ -17,7 +17,7 @@ class MeterReading(Message, tag="meter_reading", frozen=True):
     boot_id: Name
     seq: Count
     t_ns: int
-    mono_ns: int
+    mono_ns: Count
     period_s: float
     device: Literal["power_meter", "ups", "pdu", "cooling"]
     quality: Literal["good", "suspect", "bad"]

@@ -35,7 +35,7 @@ class NodeState(Message, tag="node_state", frozen=True):
     leaving: bool
     gpus: tuple[GpuState, ...]
     t_ns: int
-    mono_ns: int
+    mono_ns: Count
     held: bool = False  # an operator told this guardian to take no raise
 
 
@@ -57,4 +57,4 @@ class Leaving(Message, tag="leaving", frozen=True):
     reason: str
     gpus: tuple[LeavingGpu, ...]
     t_ns: int
-    mono_ns: int
+    mono_ns: Count

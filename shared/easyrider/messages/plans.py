@@ -98,7 +98,7 @@ class Plan(Message, tag="plan", frozen=True):
     epoch: Count
     seq: Count
     t_ns: int
-    mono_ns: int
+    mono_ns: Count
     cause: Name  # "tick", "job", "meter", "limit_drop", "wake", "emergency", "take_over", ...
     leading: bool
     domains: tuple[DomainPlan, ...]

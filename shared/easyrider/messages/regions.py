@@ -21,7 +21,7 @@ class Demand(Message, tag="demand", frozen=True):
     curve_w: tuple[float, ...]
     curve_value: tuple[float, ...]
     t_ns: int
-    mono_ns: int
+    mono_ns: Count
     tree: str = ""
     tree_version: Count = 0
     epoch: Count = 0  # of the region's own leader: orders demands with `seq`

@@ -74,3 +74,39 @@ def test_after_an_hour_of_silence_a_backlog_does_not_pass_for_fresh() -> None:
         age_s(ages, float(second), float(second))
 
     assert age_s(ages, 121.0, 3721.0) > 3599.0
+
+
+def ahead(ages: Ages, made_s: float, arrives_s: float) -> bool:
+    return ages.ahead("n", "b", int(made_s * SECOND), int(arrives_s * SECOND))
+
+
+def test_a_clock_far_ahead_is_believed_when_nothing_else_is_heard_of_its_boot_for_seconds() -> None:
+    ages = Ages()
+    age_s(ages, 1000.0, 1000.0, ahead_s=0.0)
+
+    heard = [ahead(ages, 1060.0 + tenth / 10, 1000.0 + tenth / 10) for tenth in range(40)]
+
+    assert heard[:20] == [True] * 20
+    assert not heard[20]
+
+
+def test_a_clock_far_ahead_is_never_believed_beside_the_right_one() -> None:
+    ages = Ages()
+    age_s(ages, 1000.0, 1000.0, ahead_s=0.0)
+
+    for tenth in range(1, 200):
+        now_s = 1000.0 + tenth / 10
+        assert ahead(ages, now_s + 60.0, now_s)
+        assert not ahead(ages, now_s, now_s)
+
+
+def test_stamps_far_ahead_that_do_not_go_on_from_each_other_are_never_believed() -> None:
+    ages = Ages()
+    age_s(ages, 1000.0, 1000.0, ahead_s=0.0)
+
+    assert all(ahead(ages, 2000.0 + 100.0 * second, 1000.0 + second) for second in range(60))
+
+
+def test_a_boot_that_was_never_heard_may_show_any_clock_but_one_that_no_host_lives_to_see() -> None:
+    assert not ahead(Ages(), 5e8, 1.0)
+    assert ahead(Ages(), 2e9, 1.0)
