@@ -112,6 +112,7 @@ def _policy(place: Place) -> Grants:
         subjects.phases_in(region),
         subjects.jobs_in(region),
         subjects.forecast(region),
+        subjects.plan(region),  # of whoever leads: a contender follows the rules it has in force
         subjects.demands_to(region),
         subjects.budget(region),
         subjects.ask(region),

@@ -37,13 +37,15 @@ from easyrider_policy.handlers import Desk
 from easyrider_policy.heap import settle_collector
 from easyrider_policy.intake import Intake
 from easyrider_policy.keeping import write_behind
+from easyrider_policy.leaders_word import LeadersWord, hear_leader
 from easyrider_policy.leadership import Leadership
 from easyrider_policy.loop import Loop
 from easyrider_policy.news import News
 from easyrider_policy.peak_keeping import PeakKeeper
 from easyrider_policy.picture import Picture
 from easyrider_policy.regional import wire_regions
-from easyrider_policy.rulebook import Rulebook, check_scope, first_rules, stored_rules
+from easyrider_policy.rulebook import Rulebook
+from easyrider_policy.rules_at_start import check_scope, first_rules, stored_rules
 from easyrider_policy.scribe import Scribe
 from easyrider_policy.stage_keeping import StageKeeper
 from easyrider_policy.words import Words
@@ -116,7 +118,9 @@ async def start(config: Config, life: Life) -> None:
             clocks.now_s,
             lambda: command_bus.connected and clocks.now_s() - loop.looked_s < STALE_S,
         )
-        rulebook = Rulebook(store, folder, picture, config.tree, scribe.note, news.say)
+        word = LeadersWord(picture, clocks.now_s)
+        await hear_leader(bus, region, word)
+        rulebook = Rulebook(store, folder, picture, config.tree, scribe.note, news.say, word.version)
         dark = DarkRegions(store, picture, config.tree, scribe.note, clocks.now_s)
         asks = AskDesk(coordinator, rulebook, scribe.note, clocks.now_s, lambda: clocks.stamps_ns()[0], dark)
         await bus.answer(region, asks.answer)

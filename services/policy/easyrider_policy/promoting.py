@@ -11,6 +11,13 @@ def faults(picture: Picture, rules: Rules) -> list[str]:
     return promotions.faults(_moves(picture, rules))
 
 
+def may_raise(picture: Picture, rules: Rules) -> bool:
+    """Whether these rules could bring any board into a higher mode, those of jobs that are yet to be heard included."""
+    return promotions.may_raise(picture.rules.modes, rules.modes) or any(
+        move.verdict is not None for move in _moves(picture, rules)
+    )
+
+
 def changes(picture: Picture, rules: Rules) -> list[dict[str, object]]:
     """Data of a `mode_change` for each scope whose boards they move."""
     return [_told(move, rules.version) for move in _moves(picture, rules) if move.gpus]

@@ -3,11 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from easyrider import log
-from easyrider.errors import BadConfig, BadTree
-from easyrider.scopes import find
+from easyrider.errors import BadTree
 from easyrider.store_port import OlderRules, StorePort, StoreRefused, StoreSilent
 from easyrider.tree import Rules
 from easyrider.tree_reader import digest, dump
@@ -15,51 +13,13 @@ from easyrider_policy import promoting
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.judging import checked, judged
 from easyrider_policy.picture import Picture
+from easyrider_policy.rules_at_start import ASK_EVERY_S, kept
 
 _LOG = log.get("policy")
-ASK_EVERY_S = 2.0
 JUDGED_AGAIN = 3
 """Times that newer rules are judged in one look, where boards are heard meanwhile; then they wait for the next."""
 Note = Callable[[dict[str, object]], None]
 Say = Callable[[str, dict[str, object]], Awaitable[None]]
-
-
-def first_rules(
-    folder: RulesFolder, tree_file: Path | None, tree: str, scope: str = "local", parent: str | None = None
-) -> Rules | None:
-    """The rules to start with, checked and kept on this disk; None without any, then nothing is controlled.
-
-    Raises `BadConfig` with every fault, the numbers of the sum and timing rules included.
-    """
-    try:
-        folder.open()
-    except OSError as fault:
-        raise BadConfig("settings", [f"state_dir cannot be written in: {fault}"]) from fault
-    try:
-        kept = folder.newest()
-        accepted = None if kept is None else checked(kept[1], tree, f"version {kept[0]} of the state folder")
-        given = None if tree_file is None else checked(tree_file.read_bytes(), tree, str(tree_file))
-        rules = given if accepted is None else accepted
-        if accepted is not None and given is not None:
-            rules = _newer(accepted, given)
-        if rules is not None:
-            check_scope(rules, scope, parent)
-        if rules is not None and rules is not accepted:
-            folder.keep(rules.version, dump(rules))
-    except BadTree as fault:
-        raise BadConfig(fault.source, fault.faults) from fault
-    except OSError as fault:
-        raise BadConfig("rules", [f"{fault.filename}: {fault.strerror}"]) from fault
-    return rules
-
-
-async def stored_rules(store: StorePort, folder: RulesFolder, tree: str) -> Rules:
-    """Wait until the store holds rules that can be kept: a first start without a file of its own."""
-    while True:
-        rules = await _offered(store, tree, above=-1)
-        if rules is not None and await _kept(folder, rules):
-            return rules
-        await asyncio.sleep(ASK_EVERY_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +37,19 @@ class Rulebook:
     """Keeps the store and this instance at the same version: the highest valid one that either has."""
 
     def __init__(
-        self, store: StorePort, folder: RulesFolder, picture: Picture, tree: str, note: Note, say: Say
+        self,
+        store: StorePort,
+        folder: RulesFolder,
+        picture: Picture,
+        tree: str,
+        note: Note,
+        say: Say,
+        led: Callable[[], int | None],
     ) -> None:
         self._store, self._folder, self._picture, self._tree = store, folder, picture, tree
-        self._note, self._say = note, say
+        self._note, self._say, self._led = note, say, led  # the version of a leader that lives elsewhere
         self._refused: tuple[int, bytes] | None = None
+        self._waiting: tuple[int, bytes] | None = None  # for a leader: they may raise a mode
         self._faults: list[str] = []  # of the version that was refused
         self._written: tuple[Rules, bytes] | None = None  # rules, and the document that they are
         self._same: bytes | None = (
@@ -147,7 +115,7 @@ class Rulebook:
         except (StoreSilent, StoreRefused) as fault:
             log.bounded(_LOG, "rules", 30.0).warning("the store and our rules may differ", fault=str(fault))
             return str(fault)
-        if held != self._refused:
+        if held != self._refused and not (held == self._waiting and self._waits(held[0])):
             await self._adopt(*held)
         return ""
 
@@ -174,10 +142,10 @@ class Rulebook:
         They go up by one, so that everybody comes to hold the same; who saved the others learns it when he asks.
         Only a leader does so: a contender's rules may be those that were lost. Why it could not be done.
         """
-        if self._picture.safety.lead.phase == "contending":
+        if self._contends():
             return ""
         raised = replace(ours, version=ours.version + 1)
-        if not await _kept(self._folder, raised):
+        if not await kept(self._folder, raised):
             return f"it holds another version {ours.version}, and our disk does not take ours one up"
         await self._store.save_rules(self._tree, raised.version, await asyncio.to_thread(dump, raised))
         if self._picture.rules is ours:
@@ -205,16 +173,39 @@ class Rulebook:
                 return
             if boards != [*picture.boards.values()]:
                 continue
-            # A contender follows what was adopted: what it has seen itself may be less than the leader has.
-            if picture.safety.lead.phase != "contending" and (faults := promoting.faults(picture, rules)):
+            # A contender follows what a live leader judged: what it has seen itself may be less. Nobody has
+            # judged what was saved while nobody led: that waits, though its own book might let it pass.
+            if self._contends():
+                if self._waits(version) and promoting.may_raise(picture, rules):
+                    self._wait(version, document)
+                    return
+            elif faults := promoting.faults(picture, rules):
                 self._refuse(version, document, faults)
                 return
-            if not await _kept(self._folder, rules):
+            if not await kept(self._folder, rules):
                 self._faults = ["the coordinator's disk does not take them; those in force stay"]
                 return
             if picture.rules is ours:
                 await self._put_in_force(rules)
                 return
+
+    def _contends(self) -> bool:
+        return self._picture.safety.lead.phase == "contending"
+
+    def _waits(self, version: int) -> bool:
+        """Whether nobody has judged these rules, and it is not on us yet."""
+        return self._contends() and self._led() != version
+
+    def _wait(self, version: int, document: bytes) -> None:
+        self._faults = ["they may raise a mode, and wait until a coordinator that leads has judged them"]
+        if self._waiting == (version, document):
+            return
+        self._waiting = (version, document)
+        self._note({"what": "rules_wait", "version": version})
+        _LOG.warning(
+            "newer rules may raise a mode: they wait until whoever leads has them in force, or this instance leads",
+            version=version,
+        )
 
     def _refuse(self, version: int, document: bytes, faults: list[str]) -> None:
         self._refused, self._faults = (version, document), faults
@@ -230,46 +221,3 @@ class Rulebook:
         _LOG.warning("newer rules are in force", version=rules.version, before=before)
         for told in changes:
             await self._say("mode_change", told)
-
-
-def check_scope(rules: Rules, scope: str, parent: str | None) -> None:
-    """Raise `BadTree` where rules with regions know no such scope, or another parent of it than the settings name."""
-    region = find(rules, scope)
-    named = None if region is None else region.parent
-    if parent is not None and parent != named:
-        known = "no parent" if named is None else f"the parent {named!r}"
-        raise BadTree(rules.id, [f"region {scope!r} has {known} here, the setting `parent` is {parent!r}"])
-
-
-def _newer(accepted: Rules, given: Rules) -> Rules:
-    if given.version > accepted.version:
-        return given
-    if given != accepted:
-        why = "another document" if given.version == accepted.version else f"older than {accepted.version}"
-        _LOG.warning(
-            "the given file is not in force: raise its version",
-            version=given.version,
-            why=why,
-            in_force=accepted.version,
-        )
-    return accepted
-
-
-async def _offered(store: StorePort, tree: str, above: int) -> Rules | None:
-    try:
-        held = await store.load_rules(tree)
-        if held is None or held[0] <= above:
-            return None
-        return await asyncio.to_thread(checked, held[1], tree, f"version {held[0]}")
-    except (StoreSilent, StoreRefused, BadTree) as fault:
-        log.bounded(_LOG, "rules", 30.0).warning("no rules yet", fault=str(fault))
-        return None
-
-
-async def _kept(folder: RulesFolder, rules: Rules) -> bool:
-    try:
-        await asyncio.to_thread(lambda: folder.keep(rules.version, dump(rules)))
-    except OSError as fault:
-        log.bounded(_LOG, "keep", 30.0).error("newer rules cannot be kept and wait", fault=str(fault))
-        return False
-    return True

@@ -16,7 +16,7 @@ from easyrider_policy.core.checks import faults
 from easyrider_policy.core.fleet import build
 from easyrider_policy.core.lending import Borrower
 from easyrider_policy.core.region_limits import short_of_time
-from easyrider_policy.rulebook import check_scope, first_rules
+from easyrider_policy.rules_at_start import check_scope, first_rules
 
 
 def with_region(name: str, **other: Any):

@@ -27,7 +27,9 @@ class Asker:
         self.wired = wired
         kept = RulesFolder(folder)
         kept.open()
-        book = Rulebook(wired.store, kept, wired.picture, TREE, wired.scribe.note, wired.news.say)
+        book = Rulebook(
+            wired.store, kept, wired.picture, TREE, wired.scribe.note, wired.news.say, lambda: None
+        )
         dark = DarkRegions(wired.store, wired.picture, TREE, wired.scribe.note, wired.clock.now_s)
         self.desk = AskDesk(
             wired.coordinator, book, wired.scribe.note, lambda: wired.clock.at_s, lambda: 7, dark

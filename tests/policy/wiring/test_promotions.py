@@ -5,15 +5,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from wired_box import TREE
+from wired_box import REGION, TREE, at
 from wired_site import Wired, rules, with_modes
 
+from easyrider import subjects, wire
 from easyrider.gates import DAY_S, Gates
+from easyrider.messages import Plan
 from easyrider.tree import ModeRule, Rules
 from easyrider.tree_reader import dump
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.adapters.stages_file import StagesFile
 from easyrider_policy.core.stages import Returned, Stage
+from easyrider_policy.leaders_word import LeadersWord
 from easyrider_policy.rulebook import Rulebook
 from easyrider_policy.stage_keeping import StageKeeper
 
@@ -27,7 +30,10 @@ class Led:
         kept = RulesFolder(folder)
         kept.open()
         self.wired, self.picture, self.store = wired, wired.picture, wired.store
-        self.rulebook = Rulebook(wired.store, kept, wired.picture, TREE, wired.scribe.note, wired.news.say)
+        self.word = LeadersWord(wired.picture, wired.clock.now_s)
+        self.rulebook = Rulebook(
+            wired.store, kept, wired.picture, TREE, wired.scribe.note, wired.news.say, self.word.version
+        )
 
     async def offer(self, newer: Rules) -> list[str]:
         """What the coordinator has against rules that somebody saved; nothing: they are in force."""
@@ -35,6 +41,12 @@ class Led:
         judged = await self.rulebook.asked()
         await self.wired.seconds(0.2)
         return [*judged.faults]
+
+    async def hear(self, leader: Wired) -> None:
+        """The newest plan of another coordinator, now."""
+        await leader.seconds(2)
+        plan = leader.said(Plan)[-1]
+        self.word.on_plan(wire.encode(plan), at(subjects.plan(REGION), self.wired.now_s))
 
     def saw(self, **stage: float) -> None:
         """So much was seen of the scope in its mode."""
@@ -125,15 +137,97 @@ async def test_going_down_asks_for_nothing(tmp_path: Path) -> None:
     assert await site.offer(with_modes(rules(), "observe", 2)) == []
 
 
-async def test_a_contender_follows_what_the_leader_adopted(tmp_path: Path) -> None:
-    wired = Wired(rules(1, mode="shadow"))
+async def contender(folder: Path, mode: str = "shadow") -> Led:
+    """A coordinator that waits to lead, as each does that starts."""
+    wired = Wired(rules(1, mode=mode))
     wired.fit = False
     await wired.seconds(1)
     assert wired.picture.safety.lead.phase == "contending"
+    return Led(folder, wired)
 
-    assert await Led(tmp_path, wired).offer(with_modes(rules(), "pilot", 2)) == []
-    (line,) = wired.journal.of("mode_change")
+
+async def test_a_contender_follows_what_a_live_leader_adopted(tmp_path: Path) -> None:
+    site = await contender(tmp_path)
+    await site.hear(Wired(rules(2, mode="pilot"), owner="them"))
+
+    assert await site.offer(with_modes(rules(), "pilot", 2)) == []
+
+    assert site.mode == "pilot"
+    (line,) = site.wired.journal.of("mode_change")
     assert (line["gate"], line["override"]) == ("followed", "")
+
+
+@pytest.mark.parametrize("leader", [None, 1, 3], ids=["nobody", "one that has not", "one that passed it by"])
+@pytest.mark.parametrize("override", ["", "a new hall"])
+async def test_a_contender_waits_with_a_rise_that_no_live_leader_has_in_force(
+    tmp_path: Path, override: str, leader: int | None
+) -> None:
+    site = await contender(tmp_path)
+    if leader is not None:
+        await site.hear(Wired(rules(leader, mode="shadow"), owner="them"))
+
+    (why,) = await site.offer(with_modes(rules(), "enforce", 2, override=override))
+    await site.rulebook.once()
+
+    assert "wait" in why
+    assert (site.picture.rules.version, site.mode) == (1, "shadow")
+    assert RulesFolder(tmp_path).newest() is None
+    assert len(site.wired.journal.of("rules_wait")) == 1
+
+
+async def test_what_waited_is_followed_once_a_leader_has_it(tmp_path: Path) -> None:
+    site = await contender(tmp_path)
+    await site.offer(with_modes(rules(), "pilot", 2))
+
+    await site.hear(Wired(rules(2, mode="pilot"), owner="them"))
+    await site.rulebook.once()
+
+    assert site.picture.rules.version == 2
+
+
+async def test_a_rise_saved_while_nobody_led_is_judged_by_whoever_leads_next(tmp_path: Path) -> None:
+    site = await contender(tmp_path, "observe")
+    await site.offer(with_modes(rules(), "enforce", 2))
+
+    site.wired.fit = True
+    await site.wired.seconds(2)
+    await site.rulebook.once()
+    await site.wired.seconds(1)
+
+    assert (site.picture.rules.version, site.mode) == (1, "observe")
+    assert not site.picture.managed.any()
+    (line,) = site.wired.journal.of("rules_refused")
+    assert "node=* may not rise from observe to enforce yet" in line["faults"][0]
+
+
+async def test_a_word_saved_while_nobody_led_counts_once_somebody_does_and_is_told(tmp_path: Path) -> None:
+    site = await contender(tmp_path, "observe")
+    await site.offer(with_modes(rules(), "enforce", 2, override="a new hall"))
+
+    site.wired.fit = True
+    await site.wired.seconds(2)
+    await site.rulebook.once()
+
+    (told,) = site.wired.bus.events("mode_change")
+    assert (told["gate"], told["override"]) == ("overridden", "a new hall")
+
+
+@pytest.mark.parametrize("known", [(), (ModeRule(selector={"queue": ("q",)}, mode="observe"),)])
+async def test_a_rise_of_jobs_that_a_contender_has_not_heard_of_waits_too(
+    tmp_path: Path, known: tuple[ModeRule, ...]
+) -> None:
+    wired = Wired(replace(rules(1, mode="observe"), modes=known))
+    queue = (ModeRule(selector={"queue": ("q",)}, mode="enforce"),)
+
+    assert await Led(tmp_path, wired).offer(replace(rules(2), modes=queue)) != []
+
+
+@pytest.mark.parametrize("mode", ["shadow", "observe"])
+async def test_a_contender_needs_nobody_for_rules_that_raise_nothing(tmp_path: Path, mode: str) -> None:
+    site = await contender(tmp_path)
+
+    assert await site.offer(replace(with_modes(rules(), mode, 2), margin_w=1.0)) == []
+    assert site.picture.rules.version == 2
 
 
 async def taken_back(folder: Path) -> Led:

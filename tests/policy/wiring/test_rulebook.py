@@ -15,7 +15,8 @@ from easyrider.testing import FakeStore
 from easyrider.tree_reader import dump
 from easyrider_policy.adapters import rules_folder
 from easyrider_policy.adapters.rules_folder import RulesFolder
-from easyrider_policy.rulebook import Rulebook, first_rules, stored_rules
+from easyrider_policy.rulebook import Rulebook
+from easyrider_policy.rules_at_start import first_rules, stored_rules
 
 
 def given(folder: Path, known: Any) -> Path:
@@ -84,7 +85,7 @@ async def test_a_first_start_without_a_file_takes_what_the_store_holds(tmp_path:
 
 def book(wired: Wired, folder: Path) -> Rulebook:
     kept = RulesFolder(folder)
-    return Rulebook(wired.store, kept, wired.picture, TREE, wired.scribe.note, wired.news.say)
+    return Rulebook(wired.store, kept, wired.picture, TREE, wired.scribe.note, wired.news.say, lambda: None)
 
 
 @pytest.mark.parametrize("held", [None, 1])

@@ -14,7 +14,7 @@ from wired_site import Wired, rules
 from easyrider import store_keys
 from easyrider.tree import HoldRule
 from easyrider.tree_reader import digest, dump
-from easyrider_policy import judging
+from easyrider_policy import judging, rules_at_start
 from easyrider_policy import rulebook as rulebook_module
 from easyrider_policy.adapters.rules_folder import RulesFolder
 
@@ -84,12 +84,13 @@ async def test_rules_are_weighed_beside_the_loop(
     monkeypatch.setattr(judging, "read", noting(judging.read))
     monkeypatch.setattr(judging, "build", noting(judging.build))
     monkeypatch.setattr(rulebook_module, "dump", noting(rulebook_module.dump))
+    monkeypatch.setattr(rules_at_start, "dump", noting(rules_at_start.dump))
     await led.store.save_rules(TREE, 2, dump(rules(2, pdu_w=2300.0)))
 
     await book(led, tmp_path).once()
 
     assert led.picture.rules.version == 2
-    assert len(where) >= 3
+    assert len(where) >= 4
     assert threading.main_thread().name not in where
 
 

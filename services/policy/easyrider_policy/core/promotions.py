@@ -32,7 +32,7 @@ class Move:
 
     @property
     def gate(self) -> str:
-        """What became of the gate; `followed`: another coordinator judged, or nobody did."""
+        """What became of the gate; `followed`: the coordinator that leads has judged."""
         if self.verdict is None:
             return ""
         if self.verdict.met:
@@ -84,6 +84,15 @@ def lifted(book: Book, before: Rules, after: Rules) -> frozenset[str]:
         elif overrides.get(name) or weighed(book.scopes.get(name), back.mode, mode, before.gates).met:
             found.add(name)
     return frozenset(found)
+
+
+def may_raise(before: Sequence[ModeRule], after: Sequence[ModeRule]) -> bool:
+    """Whether some board or job, heard of or not, could come into a higher mode, or back into the one it lost."""
+    if [scope_of(rule.selector) for rule in before] != [scope_of(rule.selector) for rule in after]:
+        return True
+    pairs = zip(before, after, strict=True)
+    higher = (MODES.index(new.mode) > MODES.index(old.mode) for old, new in pairs)
+    return any(higher) or bool(_overrides(before, after))
 
 
 def without(book: Book, names: frozenset[str]) -> Book:
