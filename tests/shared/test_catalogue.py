@@ -59,7 +59,7 @@ def test_only_the_policy_may_say_commands_and_only_their_node_and_the_recorder_h
         ("ack", {"actuator"}, {"forecaster", "policy"}),
         ("meter", {"infra-bridge"}, {"forecaster", "policy"}),
         ("forecast", {"forecaster"}, {"policy"}),
-        ("plan", {"policy"}, {"forecaster", "api"}),
+        ("plan", {"policy"}, {"forecaster", "policy", "api"}),
         ("budget", {"policy"}, {"policy"}),
         ("demand", {"policy"}, {"policy"}),
         ("ask", {"api"}, {"policy"}),

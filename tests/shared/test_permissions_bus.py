@@ -50,7 +50,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         (
             f"{R}.frame.r1.>", f"{R}.state.r1.>", f"{R}.ack.r1.>", f"{R}.meter.r1.>", f"{R}.phase.r1.>",
-            f"{R}.job.r1.>", f"{R}.forecast.r1", f"{R}.demand.r1.>", f"{R}.budget.r1", f"{R}.ask.r1",
+            f"{R}.job.r1.>", f"{R}.forecast.r1", f"{R}.plan.r1", f"{R}.demand.r1.>", f"{R}.budget.r1", f"{R}.ask.r1",
             f"{R}.event.xid.r1", f"{R}.event.drift.r1",
         ),
     ),
