@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import time
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,6 +69,45 @@ async def test_a_killed_fit_process_is_named_and_replaced() -> None:
         assert await pool.fit([]) == []
     finally:
         pool.close()
+
+
+FITS_FOR_EVER = """
+import asyncio
+from easyrider_forecaster.adapters.fit_pool import FitPool
+
+async def go():
+    pool = FitPool()
+    await pool.fit([])
+    print(next(iter(pool._pool._processes)), flush=True)
+    await asyncio.sleep(600)
+
+if __name__ == "__main__":
+    asyncio.run(go())
+"""
+
+
+def test_no_fit_process_outlives_a_killed_forecaster(tmp_path: Path) -> None:
+    script = tmp_path / "forecaster.py"
+    script.write_text(FITS_FOR_EVER)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as forecaster:
+        assert forecaster.stdout is not None
+        worker = int(forecaster.stdout.readline())
+        assert _lives(worker)
+        forecaster.kill()
+        forecaster.wait(timeout=10)
+
+    deadline_s = time.monotonic() + 20
+    while _lives(worker):
+        assert time.monotonic() < deadline_s, "it fits for nobody"
+        time.sleep(0.05)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 def test_the_service_does_not_load_statsmodels() -> None:

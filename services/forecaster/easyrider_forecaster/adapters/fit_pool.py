@@ -2,7 +2,9 @@
 
 import asyncio
 import multiprocessing
+import multiprocessing.connection
 import os
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -22,7 +24,7 @@ class FitPool:
         """Results in the order of the requests. Raises `BrokenProcessPool` where the process died meanwhile."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_lower_priority)
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
         self.busy = True
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, _fit_there, requests)
@@ -41,8 +43,17 @@ class FitPool:
             self._pool = None
 
 
-def _lower_priority() -> None:
+def _begin() -> None:
     os.nice(_NICE)
+    threading.Thread(target=_end_with_the_forecaster, daemon=True).start()
+
+
+def _end_with_the_forecaster() -> None:
+    """A killed forecaster closes nothing: its worker, which holds both ends of its own pipe, would wait for ever."""
+    forecaster = multiprocessing.parent_process()
+    assert forecaster is not None
+    multiprocessing.connection.wait([forecaster.sentinel])
+    os._exit(1)
 
 
 def _fit_there(requests: list[FitRequest]) -> list[FitResult]:
