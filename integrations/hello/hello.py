@@ -2,7 +2,6 @@
 `python hello.py nats://127.0.0.1:4222 integration.nk`. Subjects and fields: docs/subjects.md, docs/events.md."""
 
 import asyncio
-import json
 import os
 import ssl
 import sys
@@ -19,7 +18,7 @@ async def main(url, seed_file=None, ca_file=None, certificate=None, key=None) ->
     bus = await nats.connect(url, nkeys_seed=seed_file, tls=tls, inbox_prefix="_INBOX_integration")
     plans = await bus.subscribe("easyrider.v1.plan.>")  # now and then gone: a newer one is always better
     kept = await bus.jetstream().subscribe("easyrider.v1.event.>", ordered_consumer=True)  # from the first on
-    await asyncio.gather(told(plans, show_plan), told(kept, show_event))
+    await asyncio.gather(told(plans, show_plan), told(kept, lambda data: print(data.decode(), flush=True)))
 
 
 async def told(subscription, show) -> None:
@@ -31,10 +30,6 @@ def show_plan(data: bytes) -> None:
     for domain in msgpack.unpackb(data)["domains"]:
         watts = "unknown" if domain["observed_w"] is None else f"{domain['observed_w']:.0f} W"
         print(f"{domain['domain']}: {watts} of {domain['target_w']:.0f} W", flush=True)
-
-
-def show_event(data: bytes) -> None:
-    print(*map(json.loads(data).get, ("time", "type", "data")), flush=True)
 
 
 if __name__ == "__main__":

@@ -26,23 +26,23 @@ LOW_W = 330.0
 
 STOPS_ITSELF = """
 import os, pathlib, signal, sys
+from easyrider.bus import Bus
 from easyrider.messages import SetLimits
-from easyrider_policy import loop
-real = loop.Loop._say
 trigger = pathlib.Path(os.environ["STOP_BEFORE_A_RAISE"])
-async def say(self, subject, command):
-    if trigger.exists() and isinstance(command, SetLimits) and self._raises_now(command):
+together, said = Bus.publish_together, {}
+def publish_together(self, words):
+    if trigger.exists() and any(raises(command) for _, command in words):
         trigger.rename(trigger.with_suffix(".done"))
         os.kill(os.getpid(), signal.SIGSTOP)
-    self._said = {**getattr(self, "_said", {}), command.node: command}
-    await real(self, subject, command)
-def raises_now(self, command):
-    before = getattr(self, "_said", {}).get(command.node)
-    if not isinstance(before, SetLimits):
+    said.update({command.node: command for _, command in words})
+    return together(self, words)
+def raises(command):
+    before = said.get(command.node)
+    if not isinstance(before, SetLimits) or not isinstance(command, SetLimits):
         return False
     held = {limit.uuid: limit.limit_w for limit in before.limits}
     return any(limit.limit_w > held[limit.uuid] for limit in command.limits)
-loop.Loop._say, loop.Loop._raises_now = say, raises_now
+Bus.publish_together = publish_together
 from easyrider_policy.__main__ import main
 sys.exit(main())
 """

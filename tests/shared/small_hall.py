@@ -96,6 +96,7 @@ def seen(
         enforced_w=limit_w,
         silent_s=np.zeros(len(site.node_ids)),
         jobs=jobs,
+        flagged=np.zeros(site.gpus, dtype=np.bool_),
         events=(),
         meter_w=shown_w,
         meter_age_s=np.full(count, 0.5),
