@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from easyrider import tokens
-from easyrider.embedded import free_port
+from easyrider.free_ports import free_port
 from easyrider.secret_files import write_secret
 from easyrider_cli.process import Child
 from easyrider_cli.rundir import RunFolder

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from easyrider.errors import EasyRiderError
+from easyrider.free_ports import free_port
 from easyrider.secret_files import read_secret
 from easyrider.store_port import Login
 
@@ -39,13 +40,6 @@ class ServerMissing(EasyRiderError):
 
 class ServerNotStarted(EasyRiderError):
     """A server program ended, or did not answer as itself in time; its last words are in the message."""
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class ServerProcess:

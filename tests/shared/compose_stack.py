@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from easyrider.embedded import free_port
+from easyrider.free_ports import free_port
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "deploy" / "compose" / "stack.sh"

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from easyrider.embedded import free_port
+from easyrider.free_ports import free_port
 
 
 class DelayingProxy:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from easyrider.embedded import ServerProcess, free_port, nats_process, redis_process
+from easyrider.embedded import ServerProcess, nats_process, redis_process
+from easyrider.free_ports import free_port
 from easyrider.store_port import Login
 from easyrider_cli.init_command import Asked, init
 from easyrider_cli.init_folder import services_group  # noqa: F401 - what tests compare with

@@ -14,7 +14,8 @@ import yaml
 from leaf_link import Link, link
 from live_site import Site, lines, training, until
 
-from easyrider.embedded import free_port, nats_process, redis_process
+from easyrider.embedded import nats_process, redis_process
+from easyrider.free_ports import free_port
 from easyrider.nats_config import make_nkeys, nats_config, seed_file
 from easyrider.permissions import Place, User
 from easyrider_cli.process import Child, end_all

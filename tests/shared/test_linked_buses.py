@@ -11,7 +11,8 @@ import yaml
 from bus_attempts import Attempts
 from installed_site import settings, until, write_site
 
-from easyrider.embedded import ServerProcess, free_port, nats_process
+from easyrider.embedded import ServerProcess, nats_process
+from easyrider.free_ports import free_port
 from easyrider.tls import TlsFiles
 from easyrider_cli.init_site import BadSite
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from installed_site import until, write_site
 
-from easyrider.embedded import free_port
+from easyrider.free_ports import free_port
 from easyrider.store import Store
 from easyrider.store_port import Login, StoreSilent
 from easyrider.tls import TlsFiles

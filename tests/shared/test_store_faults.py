@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from easyrider.embedded import ServerProcess, free_port
+from easyrider.embedded import ServerProcess
+from easyrider.free_ports import free_port
 from easyrider.store import Store
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider.testing.servers import redis_server
