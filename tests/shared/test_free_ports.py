@@ -1,5 +1,6 @@
 """A port that is chosen now and listened on later is taken by nobody in between."""
 
+import secrets
 import socket
 from pathlib import Path
 
@@ -43,6 +44,6 @@ def test_a_port_that_is_listened_on_is_not_given(monkeypatch: pytest.MonkeyPatch
     with socket.create_server(("127.0.0.1", free_port())) as taken:
         busy, free = taken.getsockname()[1], free_port()
         choices = iter([busy, free + 1 if free + 1 != busy else free + 2])
-        monkeypatch.setattr(free_ports.secrets, "randbelow", lambda _: next(choices) - free_ports._LOWEST)
+        monkeypatch.setattr(secrets, "randbelow", lambda _: next(choices) - free_ports._LOWEST)
 
         assert free_port() != busy
