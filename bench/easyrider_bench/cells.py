@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from easyrider_bench.cases import Key
+from easyrider_bench.cell_folder import CellFolder
 from easyrider_bench.controllers.contract import Entry
 from easyrider_bench.score import Figures
 
@@ -20,7 +21,8 @@ HALL = (
     "easyrider_bench.record", "easyrider_bench.scenarios", "easyrider_bench.score", "easyrider_bench.sensors",
     "easyrider_bench.sums", "easyrider_bench.supply", "easyrider_bench.timelines", "easyrider_bench.truths",
     "easyrider_bench.watching", "easyrider_bench.windows", "easyrider_bench.controllers.contract",
-    "easyrider_twin.domains", "easyrider_twin.gpus", "easyrider_twin.recordings", "easyrider_twin.referee",
+    "easyrider_twin.domains", "easyrider_twin.gpus", "easyrider_twin.recorded_rows",
+    "easyrider_twin.recordings", "easyrider_twin.referee",
     "easyrider_twin.sensors", "easyrider_twin.speed", "easyrider_twin.synthetic", "easyrider_twin.tapes",
     "easyrider_twin.world", "easyrider_twin.data",
 )  # fmt: skip
@@ -38,36 +40,26 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cells:
-    """A folder of finished runs, one file each."""
+    """A folder of finished runs."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = CellFolder(folder, Done)
 
     def load(self, entry: Entry, key: Key) -> Done | None:
         """The run where it is finished and nothing that decides it has changed since."""
-        file = self._file(entry, key)
-        if not file.exists():
-            return None
-        try:
-            return msgspec.json.decode(file.read_bytes(), type=Done)
-        except msgspec.MsgspecError:
-            return None  # cut off while it was written, or by another version: it is run again
+        return self._folder.load(_name(entry, key))
 
     def store(self, entry: Entry, done: Done) -> None:
-        """Keep one run, whole or not at all."""
-        file = self._file(entry, done.key)
-        half = file.with_suffix(".new")
-        half.write_bytes(msgspec.json.encode(done))
-        half.replace(file)
+        """Keep one run."""
+        self._folder.store(_name(entry, done.key), done)
 
-    def _file(self, entry: Entry, key: Key) -> Path:
-        said = json.dumps([entry.name, entry.period_s, entry.woken, entry.truth, entry.exact, asdict(key)])
-        code = [texts(module) for module in (*HALL, *entry.sources)]
-        recorded = folder_hash(key.traces) if key.traces else ""
-        versions = f"{sys.version_info.major}.{sys.version_info.minor}"
-        name = hashlib.sha256("\n".join([said, versions, recorded, *code]).encode()).hexdigest()[:24]
-        return self._folder / f"{name}.json"
+
+def _name(entry: Entry, key: Key) -> str:
+    said = json.dumps([entry.name, entry.period_s, entry.woken, entry.truth, entry.exact, asdict(key)])
+    code = [texts(module) for module in (*HALL, *entry.sources)]
+    recorded = folder_hash(key.traces) if key.traces else ""
+    versions = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return hashlib.sha256("\n".join([said, versions, recorded, *code]).encode()).hexdigest()[:24]
 
 
 @lru_cache(maxsize=256)

@@ -17,6 +17,7 @@ from easyrider_bench.telling.rows import Row, pooled
 from easyrider_bench.telling.table import table
 from easyrider_bench.telling.verdicts import verdicts
 from easyrider_twin import recordings
+from easyrider_twin.recorded_rows import BadRecording
 
 SEEDS, QUICK_SEEDS = 3, 1
 FULL, OF_QUICK, OF_TRACES, OF_PART = (
@@ -109,7 +110,7 @@ def _look_through(folder: Path) -> None:
         names = recordings.names(folder)
         for name in names:
             recordings.load(name, folder)
-    except recordings.BadRecording as fault:
+    except BadRecording as fault:
         raise NothingToReplay(folder, str(fault)) from fault
     if not names:
         raise NothingToReplay(folder, "it holds no recording of GPU power")

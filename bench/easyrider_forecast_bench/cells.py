@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from easyrider_bench.cell_folder import CellFolder
 from easyrider_bench.cells import texts
 from easyrider_forecast_bench.loads.families import Key
 from easyrider_forecast_bench.ours import ABLATIONS
@@ -19,7 +20,12 @@ JUDGES = (
     "easyrider_forecast_bench.contract",
     "easyrider_forecast_bench.score",
 )
-LOADS = ("easyrider_forecast_bench.series", "easyrider_forecast_bench.loads")
+LOADS = (
+    "easyrider_forecast_bench.series",
+    "easyrider_forecast_bench.loads",
+    "easyrider_twin.recorded_rows",
+    "easyrider_twin.recordings",
+)
 _PATHS = ("easyrider_forecast_bench.rivals.paths", "easyrider_forecast_bench.rivals.stepwise")
 _LENT = (
     "easyrider_forecast_bench.rivals.borrowed", "easyrider_forecaster.core.period",
@@ -61,32 +67,23 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cells:
-    """A folder of finished runs, one file each."""
+    """A folder of finished runs."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = CellFolder(folder, Done)
 
     def load(self, model: str, key: Key) -> Done | None:
         """The run where it is finished and nothing that decides it has changed since."""
-        file = self._file(model, key)
-        if not file.exists():
-            return None
-        try:
-            return msgspec.json.decode(file.read_bytes(), type=Done)
-        except msgspec.MsgspecError:
-            return None  # cut off while it was written, or by another version: it is run again
+        return self._folder.load(_name(model, key))
 
     def store(self, done: Done) -> None:
-        """Keep one run, whole or not at all."""
-        file = self._file(done.model, done.key)
-        half = file.with_suffix(".new")
-        half.write_bytes(msgspec.json.encode(done))
-        half.replace(file)
+        """Keep one run."""
+        self._folder.store(_name(done.model, done.key), done)
 
-    def _file(self, model: str, key: Key) -> Path:
-        sources = _OURS if model in ABLATIONS else SOURCES.get(model, _WINDOWS)
-        return self._folder / f"{digest(key, model, (*JUDGES, *LOADS, *sources))}.json"
+
+def _name(model: str, key: Key) -> str:
+    sources = _OURS if model in ABLATIONS else SOURCES.get(model, _WINDOWS)
+    return digest(key, model, (*JUDGES, *LOADS, *sources))
 
 
 def digest(key: Key, model: str, sources: tuple[str, ...]) -> str:

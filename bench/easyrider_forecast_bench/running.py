@@ -18,7 +18,8 @@ from easyrider_forecast_bench.telling.rows import Row, rows
 from easyrider_forecast_bench.telling.table import table
 from easyrider_forecast_bench.telling.verdicts import verdicts
 from easyrider_forecast_bench.trials import rhythms
-from easyrider_twin.recordings import SHIPPED, BadRecording
+from easyrider_twin.recorded_rows import BadRecording
+from easyrider_twin.recordings import SHIPPED
 
 FULL, OF_QUICK, OF_TRACES, OF_PART = (
     "forecasters",

@@ -11,7 +11,7 @@ from easyrider.tree import Node as RuledNode
 from easyrider.tree import NodeClass, Rules
 from easyrider.tree_reader import read
 from easyrider_policy_api.core.adoption import whole
-from easyrider_twin.programs import Synthetic
+from easyrider_twin.synthetic import training
 from easyrider_twin.world import BadWorld, Domain, GpuModel, Job, Meter, Node, World, check
 
 MOST_NODES, MOST_GPUS = 8, 64
@@ -134,16 +134,5 @@ def _job(node: RuledNode, kind: NodeClass, rng: np.random.Generator) -> Job:
         id=f"job-{node.id}",
         type_key="synthetic-llm",
         gpus={node.id: tuple(range(kind.gpu_count or 0))},
-        program=Synthetic(
-            seed=int(rng.integers(2**31)),
-            period_s=round(float(np.exp(rng.uniform(np.log(1.0), np.log(10.0)))), 3),
-            plateau_ratio=round(float(rng.uniform(0.85, 0.98)), 3),
-            communication_share=round(float(rng.uniform(0.05, 0.30)), 3),
-            communication_ratio=round(float(rng.uniform(0.25, 0.5)), 3),
-            start_after_s=round(float(rng.uniform(0, 5)), 2),
-            setup_s=round(float(rng.uniform(8, 18)), 2),
-            checkpoint_every_s=round(float(rng.uniform(35, 60)), 2),
-            checkpoint_s=round(float(rng.uniform(6, 16)), 2),
-            length_s=_JOB_S,
-        ),
+        program=training(rng, _JOB_S),
     )

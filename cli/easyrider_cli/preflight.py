@@ -11,7 +11,7 @@ from easyrider.errors import EasyRiderError
 from easyrider_cli.rundir import RunFolder, RunFolderRefused, RunFolderTooLong, temporary_root
 from easyrider_twin import library, recordings
 from easyrider_twin.rack import DoesNotTrip, demo_world
-from easyrider_twin.recordings import BadRecording
+from easyrider_twin.recorded_rows import BadRecording
 from easyrider_twin.world import BadWorld, World
 
 SHORTEST_S, LONGEST_S = 120.0, 3600.0

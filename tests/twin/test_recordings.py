@@ -8,7 +8,7 @@ import pytest
 
 from easyrider_twin import recordings
 from easyrider_twin.programs import Recorded
-from easyrider_twin.recordings import BadRecording
+from easyrider_twin.recorded_rows import BadRecording
 from easyrider_twin.tapes import Tape
 from easyrider_twin.world import GpuModel
 

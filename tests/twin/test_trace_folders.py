@@ -10,7 +10,7 @@ import pytest
 from easyrider_twin import recordings
 from easyrider_twin.programs import Recorded
 from easyrider_twin.rack import demo_world
-from easyrider_twin.recordings import BadRecording
+from easyrider_twin.recorded_rows import BadRecording
 from easyrider_twin.simulate import simulate
 from easyrider_twin.world import check
 

@@ -6,9 +6,10 @@ import math
 import sys
 from pathlib import Path
 
-from easyrider_twin import recordings, world
+from easyrider_twin import world
 from easyrider_twin.process import live
 from easyrider_twin.rack import DoesNotTrip, demo_world, static_cap_w
+from easyrider_twin.recorded_rows import BadRecording
 from easyrider_twin.simulate import simulate
 from easyrider_twin.table import table
 
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
             outcome = simulate(site, options.seconds, caps_w=caps_w)
             told = json.dumps(outcome.summary() | {"cap_w": caps_w}, indent=1) + "\n"
             sys.stdout.write(told if options.json else table(outcome, caps_w))
-    except (world.BadWorld, recordings.BadRecording, DoesNotTrip, OSError, ValueError) as refused:
+    except (world.BadWorld, BadRecording, DoesNotTrip, OSError, ValueError) as refused:
         sys.stderr.write(f"{refused}\n")
         return 2
     return 0

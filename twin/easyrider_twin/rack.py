@@ -15,7 +15,9 @@ from easyrider_twin import recordings
 from easyrider_twin.domains import time_to_trip_s
 from easyrider_twin.outcome import SAMPLE_S, Outcome
 from easyrider_twin.programs import Recorded, Synthetic
+from easyrider_twin.recorded_rows import BadRecording
 from easyrider_twin.simulate import busiest_minute, simulate
+from easyrider_twin.synthetic import training
 from easyrider_twin.world import (
     PDU_CURVE,
     UPS_CURVE,
@@ -207,7 +209,7 @@ def _recorded_jobs(rng: np.random.Generator, traces: Path | None) -> list[Job]:
     folder = traces.resolve() if traces else None
     known = [recordings.load(name, folder) for name in recordings.names(folder)]
     if not known:
-        raise recordings.BadRecording(f"{folder} holds no *.csv.gz recording of GPU power")
+        raise BadRecording(f"{folder} holds no *.csv.gz recording of GPU power")
     whole = [recording for recording in known if recording.gpus == 8] or known
     picks = [*rng.permutation(len(whole)), *rng.integers(len(whole), size=2)][:2]
     return [
@@ -233,18 +235,7 @@ def _training(rng: np.random.Generator, seconds: float) -> Job:
         gpus={"node-3": tuple(range(8)), "node-4": tuple(range(8))},
         priority_class="normal",
         tenant="tenant-b",
-        program=Synthetic(
-            seed=int(rng.integers(2**31)),
-            period_s=round(float(np.exp(rng.uniform(np.log(1.0), np.log(10.0)))), 3),
-            plateau_ratio=round(float(rng.uniform(0.85, 0.98)), 3),
-            communication_share=round(float(rng.uniform(0.05, 0.30)), 3),
-            communication_ratio=round(float(rng.uniform(0.25, 0.5)), 3),
-            start_after_s=round(float(rng.uniform(0, 5)), 2),
-            setup_s=round(float(rng.uniform(8, 18)), 2),
-            checkpoint_every_s=round(float(rng.uniform(35, 60)), 2),
-            checkpoint_s=round(float(rng.uniform(6, 16)), 2),
-            length_s=max(1800.0, 2 * seconds),
-        ),
+        program=training(rng, max(1800.0, 2 * seconds)),
     )
 
 

@@ -1,11 +1,7 @@
 """Recorded power traces: gzip CSV in, rows of natural draw out."""
 
-import csv
-import gzip
 import math
 import re
-import zlib
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -18,6 +14,7 @@ import yaml
 
 from easyrider_twin.outcome import FloatArray
 from easyrider_twin.programs import Recorded
+from easyrider_twin.recorded_rows import BadRecording, rows_of
 from easyrider_twin.tapes import BoolArray, Tape
 from easyrider_twin.world import GpuModel
 
@@ -38,10 +35,6 @@ OVER_RATING = 1.02
 LEAST_W = 1.0
 """A dead reading of 0 W is no draw either."""
 _RATINGS_W = (250.0, 300.0, 400.0, 700.0, 1000.0, 1200.0)
-
-
-class BadRecording(Exception):
-    """A trace file cannot be replayed; the message names the file and why."""
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -117,32 +110,9 @@ def load(name: str, folder: Path | None = None) -> Recording:
 
 
 def _series(file: Path) -> dict[int, FloatArray]:
-    """Rows (t_s, power_w, util_pct) of each GPU in order of time, shape (samples, 3); empty cells are left out."""
-    points: dict[int, list[tuple[float, float, float]]] = defaultdict(list)
-    try:
-        with gzip.open(file, "rt", newline="") as lines:
-            for row in csv.DictReader(lines):
-                power_w = float(row["power_w"] or "nan")
-                if row["gpu"].isdigit() and math.isfinite(power_w):
-                    util_pct = float(row.get("util_pct") or "nan")
-                    points[int(row["gpu"])].append((float(row["t_s"]), power_w, util_pct))
-    except (
-        OSError,
-        EOFError,
-        zlib.error,
-        csv.Error,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-    ) as fault:
-        raise BadRecording(f"{file}: {fault!r}; wanted gzip CSV with columns t_s, gpu, power_w") from fault
-    if not points or min(len(p) for p in points.values()) < 2:
-        raise BadRecording(f"{file} holds no power of a GPU")
-    series = {gpu: np.array(sorted(p)) for gpu, p in sorted(points.items())}
-    if not all(np.isfinite(p[:, 0]).all() for p in series.values()):
-        raise BadRecording(f"{file} has a time stamp that is no number")
-    if any((p[:, 1] < 0).any() for p in series.values()):
+    """Rows (t_s, power_w, util_pct) of each GPU in order of time, shape (samples, 3)."""
+    series = rows_of(file, "util_pct")
+    if any((rows[:, 1] < 0).any() for rows in series.values()):
         raise BadRecording(f"{file} has a power below 0 W")
     return series
 

@@ -35,6 +35,25 @@ class _Rows:
             self.at_s += length_s
 
 
+def training(rng: np.random.Generator, length_s: float) -> Synthetic:
+    """A language model training with checkpoints, everything that differs between trainings drawn by `rng`.
+
+    Ranges as published: see `Synthetic`.
+    """
+    return Synthetic(
+        seed=int(rng.integers(2**31)),
+        period_s=round(float(np.exp(rng.uniform(np.log(1.0), np.log(10.0)))), 3),
+        plateau_ratio=round(float(rng.uniform(0.85, 0.98)), 3),
+        communication_share=round(float(rng.uniform(0.05, 0.30)), 3),
+        communication_ratio=round(float(rng.uniform(0.25, 0.5)), 3),
+        start_after_s=round(float(rng.uniform(0, 5)), 2),
+        setup_s=round(float(rng.uniform(8, 18)), 2),
+        checkpoint_every_s=round(float(rng.uniform(35, 60)), 2),
+        checkpoint_s=round(float(rng.uniform(6, 16)), 2),
+        length_s=length_s,
+    )
+
+
 def tape(program: Synthetic, gpus: int, model: GpuModel, world_seed: int) -> Tape:
     """The program on `gpus` boards, the same for the same seeds."""
     rng = np.random.default_rng([world_seed, program.seed, 7])

@@ -10,6 +10,7 @@ from easyrider_bench.controllers.contract import Ints
 from easyrider_bench.scenarios.programs import MODEL, training
 from easyrider_twin import recordings
 from easyrider_twin.programs import Recorded
+from easyrider_twin.recorded_rows import BadRecording
 
 BOARDS, PER_NODE = 64, 8
 CLASSES = ("low", "normal", "high")
@@ -72,7 +73,7 @@ def trace(rng: np.random.Generator, seconds: float, folder: Path | None) -> list
     names = recordings.names(folder)
     known = [recordings.load(name, folder) for name in names]
     if not known:
-        raise recordings.BadRecording(f"{folder} holds no *.csv.gz recording of GPU power")
+        raise BadRecording(f"{folder} holds no *.csv.gz recording of GPU power")
     whole = [each for each in known if each.gpus == PER_NODE] or known
     found = []
     for node in range(BOARDS // PER_NODE):

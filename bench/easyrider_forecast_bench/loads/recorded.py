@@ -3,10 +3,6 @@
 A sample holds until the next one is there. Joining samples by a line would tell of the future.
 """
 
-import csv
-import gzip
-import zlib
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +10,13 @@ import numpy as np
 from easyrider_forecast_bench.loads.families import Key, origins_s
 from easyrider_forecast_bench.series import SHORT_S, SLOTS, Array, Series
 from easyrider_twin import recordings
-from easyrider_twin.recordings import SHIPPED, BadRecording
+from easyrider_twin.recorded_rows import BadRecording, rows_of
+from easyrider_twin.recordings import SHIPPED
 
 FAMILY = "recorded"
 FIRST_S, FIRST_SHORT_S = 10, 4
 """Origins begin so long after the first sample, in recordings of 100 s or more and in shorter ones."""
 ORIGINS, QUICK_ORIGINS = 100, 12
-_COLUMNS = ("t_s", "power_w", "power_inst_w", "util_pct")
 
 
 def keys(folder: Path | None, *, quick: bool) -> list[Key]:
@@ -93,30 +89,9 @@ def _held(rows: Array, column: int, first_s: float, slots: int) -> Array:
 
 
 def _samples(file: Path) -> list[Array]:
-    """Rows (t_s, power_w, power_inst_w, util_pct) of each GPU in order of time, NaN where a cell is empty."""
-    rows: dict[int, list[tuple[float, ...]]] = defaultdict(list)
-    try:
-        with gzip.open(file, "rt", newline="") as lines:
-            for row in csv.DictReader(lines):
-                if row["gpu"].isdigit() and row["power_w"]:
-                    rows[int(row["gpu"])].append(tuple(float(row.get(name) or "nan") for name in _COLUMNS))
-    except (
-        OSError,
-        EOFError,
-        zlib.error,
-        csv.Error,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-    ) as fault:
-        raise BadRecording(f"{file}: {fault!r}; wanted gzip CSV with columns t_s, gpu, power_w") from fault
-    boards = []
-    for gpu in sorted(rows):
-        table = np.array(sorted(rows[gpu]))
-        if not np.isfinite(table[:, 0]).all():
-            raise BadRecording(f"{file} has a time stamp that is no number")
-        boards.append(table[np.isfinite(table[:, 1]) & (table[:, 1] >= 0)])
-    if not boards or min(len(board) for board in boards) < 2:
+    """Rows (t_s, power_w, power_inst_w, util_pct) of each GPU; a power below 0 W is a reading that failed."""
+    tables = rows_of(file, "power_inst_w", "util_pct").values()
+    boards = [table[table[:, 1] >= 0] for table in tables]
+    if min(map(len, boards)) < 2:
         raise BadRecording(f"{file} holds no power of a GPU")
     return boards

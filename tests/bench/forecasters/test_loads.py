@@ -10,7 +10,7 @@ from easyrider_forecast_bench.loads import families, recorded, training
 from easyrider_forecast_bench.loads.blocks import STEP_S, Blocks, sampled
 from easyrider_forecast_bench.loads.families import Key
 from easyrider_forecast_bench.series import SLOTS
-from easyrider_twin.recordings import BadRecording
+from easyrider_twin.recorded_rows import BadRecording
 
 
 def made(family: str, number: int = 0, seconds: int = 600) -> Key:
