@@ -10,7 +10,7 @@ import msgspec
 
 from easyrider.errors import EasyRiderError
 from easyrider.job_types import JobType
-from easyrider.messages.base import Count, Ratio, Record, Watts
+from easyrider.messages.base import Count, Name, Ratio, Record, Watts
 
 BINS = 64
 """Points of an iteration's shape."""
@@ -23,6 +23,7 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A length of time."""
 Moment = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 """Unix seconds."""
+Loss = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 _ROUNDING_W = 0.11
 
 
@@ -38,7 +39,7 @@ class Startup(Record, frozen=True, kw_only=True):
     """From the start of a job on: means over `STARTUP_STEP_S` each, nil where none was measured."""
 
     mean_w: Annotated[tuple[Watts | None, ...], msgspec.Meta(max_length=STARTUP_STEPS)] = ()
-    settles_s: Seconds | None = None  # until it first drew nine tenths of its plateau; nil: never seen
+    settles_s: Seconds | None = None  # until it first drew nine tenths of its usual power; nil: not seen
 
 
 class Pauses(Record, frozen=True, kw_only=True):
@@ -63,6 +64,14 @@ class SpeedPoint(Record, frozen=True, kw_only=True):
     seconds: Seconds  # over which it was seen
 
 
+class Trust(Record, frozen=True, kw_only=True):
+    """How far one kind of forecast lay behind the best at each horizon, in the forecaster's loss; by its name."""
+
+    of: Literal["mean", "peak"]
+    model: Name
+    behind: Annotated[tuple[Loss, ...], msgspec.Meta(max_length=16)]
+
+
 class Fingerprint(Record, frozen=True, kw_only=True):
     """One behaviour of one type of job. `revision` grows with every change that is kept."""
 
@@ -71,6 +80,9 @@ class Fingerprint(Record, frozen=True, kw_only=True):
     variant: Annotated[int, msgspec.Meta(ge=0, lt=VARIANTS)] = 0
     revision: Count = 0
     runs: Count = 1
+    missed: Count = (
+        0  # runs of its type that were like another variant, since the last that was like this one
+    )
     seconds: Seconds  # measured in all its runs, without start-up
     learned_unix_s: Moment  # first kept
     updated_unix_s: Moment  # last run that matched
@@ -79,16 +91,20 @@ class Fingerprint(Record, frozen=True, kw_only=True):
     mean_w: Watts  # with pauses, without start-up
     spread_w: Watts  # standard deviation of one-second means outside pauses
     p99_w: Watts  # 0.99 quantile
-    peak_w: Watts  # 0.995 quantile of what no limit hid: what it draws free
+    peak_w: Watts | None  # 0.995 quantile of what no limit hid: what it draws free; nil: never seen free
     hidden: Ratio  # share of samples that a limit hid
     period_s: Seconds | None = None  # of an iteration; nil: none found, or not observable
     period_spread: Ratio = 0.0  # relative standard deviation of the period
+    usual_low_s: Seconds | None = None  # usual length of the low part of an iteration; nil: none regular
     shape_w: Annotated[
         tuple[Watts, ...], msgspec.Meta(max_length=BINS)
     ] = ()  # over one iteration; empty: none
     startup: Startup = Startup()
     pauses: Pauses = Pauses()
     points: Annotated[tuple[SpeedPoint, ...], msgspec.Meta(max_length=32)] = ()
+    trust: Annotated[
+        tuple[Trust, ...], msgspec.Meta(max_length=128)
+    ] = ()  # models that are not named: unknown
 
     @property
     def id(self) -> str:
@@ -132,7 +148,8 @@ def _fault(one: Fingerprint) -> str:
     """What cannot be about these numbers; empty where nothing is wrong. Watts may be off by their rounding."""
     top_w = one.max_w + _ROUNDING_W
     for name in ("idle_w", "mean_w", "spread_w", "p99_w", "peak_w"):
-        if getattr(one, name) > top_w:
+        watts = getattr(one, name)
+        if watts is not None and watts > top_w:
             return f"{name} lies above max_w"
     if one.max_w <= 0:
         return "max_w is 0"
@@ -140,8 +157,8 @@ def _fault(one: Fingerprint) -> str:
         return f"shape_w has {len(one.shape_w)} points, not {BINS}"
     if bool(one.shape_w) != (one.period_s is not None) or one.period_s == 0:
         return "a period and a shape come together"
-    for name, watts in (("shape_w", one.shape_w), ("startup.mean_w", one.startup.mean_w)):
-        if any(w is not None and w > top_w for w in watts):
+    for name, row in (("shape_w", one.shape_w), ("startup.mean_w", one.startup.mean_w)):
+        if any(w is not None and w > top_w for w in row):
             return f"{name} lies above max_w"
     if one.pauses.depth_w is not None and one.pauses.depth_w > top_w:
         return "pauses.depth_w lies above max_w"
