@@ -16,6 +16,8 @@ TREES, LEAVES = 120, 12
 MOST_TREES, MOST_LEAVES, MOST_COLUMNS = 2_000, 256, 4_096
 MOST_BYTES = 4 * 1024 * 1024
 _FORMAT = "v4"
+_HIGHEST = 1e18
+"""Of any number in it: thousands of them still add up to one that is finite."""
 _DEFAULT_LEFT, _MISSING_NAN, _MISSING_NONE = 2, 8, 0
 _NUMERIC = {_MISSING_NONE, _MISSING_NONE | _DEFAULT_LEFT, _MISSING_NAN, _MISSING_NAN | _DEFAULT_LEFT}
 
@@ -170,8 +172,8 @@ def _numbers(told: dict[str, str], name: str, count: int) -> tuple[float, ...]:
         found = tuple(float(word) for word in words)
     except ValueError as fault:
         raise TreesUnreadable(f"{name} holds what is no number") from fault
-    if not all(map(math.isfinite, found)):
-        raise TreesUnreadable(f"{name} holds a number that is not finite")
+    if not all(abs(value) <= _HIGHEST for value in found):  # NaN is not either
+        raise TreesUnreadable(f"{name} holds a number that cannot be")
     return found
 
 

@@ -1,0 +1,47 @@
+"""The model file of this machine: read when it is asked for and again when it changed; never kept open."""
+
+import os
+from pathlib import Path
+
+from easyrider_estimator.core.model import MOST_BYTES, ModelUnreadable, Ready, decode
+
+
+class ModelFile:
+    """One path. What is damaged is not believed, whatever was read before."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._held: Ready | ModelUnreadable | None = None
+
+    def read(self) -> Ready:
+        """The model as the file has it now. Raises `ModelUnreadable`."""
+        try:
+            told = self._path.stat()
+            seen = (told.st_mtime_ns, told.st_size, told.st_ino)
+            if self._held is None or seen != self._seen:
+                self._seen, self._held = seen, self._fresh()
+        except OSError as fault:
+            self._seen = self._held = None
+            raise ModelUnreadable(f"{self._path.name}: {fault.strerror}") from fault
+        if isinstance(self._held, ModelUnreadable):
+            raise self._held
+        return self._held
+
+    def _fresh(self) -> Ready | ModelUnreadable:
+        with self._path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        try:
+            return decode(data)
+        except ModelUnreadable as fault:
+            return ModelUnreadable(f"{self._path.name}: {fault.why}")
+
+
+def write(path: Path, data: bytes) -> None:
+    """Beside it and renamed, so that a reader sees the former or the new one. Raises `OSError`."""
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
