@@ -89,6 +89,7 @@ class Fingerprint(Record, frozen=True, kw_only=True):
     max_w: Watts  # device maximum of its boards
     idle_w: Watts  # lowest draw seen of them
     mean_w: Watts  # with pauses, without start-up
+    calm_w: Watts | None = None  # mean outside pauses; nil: not seen apart
     spread_w: Watts  # standard deviation of one-second means outside pauses
     p99_w: Watts  # 0.99 quantile
     peak_w: Watts | None  # 0.995 quantile of what no limit hid: what it draws free; nil: never seen free
@@ -147,7 +148,7 @@ def decode(kept_id: str, data: bytes) -> Fingerprint:
 def _fault(one: Fingerprint) -> str:
     """What cannot be about these numbers; empty where nothing is wrong. Watts may be off by their rounding."""
     top_w = one.max_w + _ROUNDING_W
-    for name in ("idle_w", "mean_w", "spread_w", "p99_w", "peak_w"):
+    for name in ("idle_w", "mean_w", "calm_w", "spread_w", "p99_w", "peak_w"):
         watts = getattr(one, name)
         if watts is not None and watts > top_w:
             return f"{name} lies above max_w"

@@ -43,6 +43,10 @@ class Rowed:
         for name, fresh in self._fresh.items():
             getattr(self, name)[row] = fresh
 
+    def afresh(self, name: str, row: int) -> None:
+        """Forget one column of one row."""
+        getattr(self, name)[row] = self._fresh[name]
+
 
 def cohort(rows: int, turn: int, of: int) -> Array:
     """Rows whose turn it is when dear work is spread over `of` ticks."""

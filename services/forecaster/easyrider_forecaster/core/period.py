@@ -107,6 +107,7 @@ class Periods(Rowed):
     """The believed period of every row, changed only when two runs agree within 8 %, or by what was announced.
 
     `agreement` is the share of late runs in which both estimators said the same; 1 for what was announced.
+    A row that is `held` keeps the period it was given, whatever is found, until it is released.
     """
 
     def __init__(self, rows: int) -> None:
@@ -117,6 +118,7 @@ class Periods(Rowed):
         self.unsettled = self.column("unsettled", (), np.bool_, False)
         self.too_fast = self.column("too_fast", (), np.bool_, False)
         self.runs = self.column("runs", (), np.int64, 0)
+        self.held = self.column("held", (), np.bool_, False)
         self._candidate_s = self.column("_candidate_s", (), np.float64, np.nan)
         self._silent = self.column("_silent", (), np.int64, 0)
 
@@ -148,12 +150,13 @@ class Periods(Rowed):
         self.runs[rows] += 1
         self.too_fast[rows] = fast
         self._silent[rows] = np.where(none, self._silent[rows] + 1, 0)
-        old = self.period_s[rows]
+        old, held = self.period_s[rows], self.held[rows]
         eased = old + 0.5 * (found_s - old)
         new = np.where(same & ~none, eased, np.where(agree & ~none, found_s, old))
         new = np.where(told, found_s, new)
-        self.period_s[rows] = np.where(fast | (self._silent[rows] >= _GONE_AFTER), np.nan, new)
-        self.unsettled[rows] = ~none & ~same & ~agree & ~told
+        new = np.where(fast | (self._silent[rows] >= _GONE_AFTER), np.nan, new)
+        self.period_s[rows] = np.where(held & ~told, old, new)
+        self.unsettled[rows] = ~none & ~same & ~agree & ~told & ~held
         self.announced[rows] = told & ~fast
         self._candidate_s[rows] = found_s
         if agreed is not None:
