@@ -84,6 +84,7 @@ def _say_where(stack: Stack, mode: str, run: Path | None, record: Path | None, c
         for failure in stack.world.failures
     ]
     easyrider = front_door()
+    one = f" --region {stack_regions.ROWS[0]}" if f"policy-{stack_regions.ROWS[0]}" in stack.children else ""
     keys = "" if stack.servers.keys is None else f"   keys {stack.servers.keys}"
     lines = [
         f"up in {mode}; Ctrl-C ends it. Everything it writes is in {folder.root}",
@@ -114,7 +115,7 @@ def _say_where(stack: Stack, mode: str, run: Path | None, record: Path | None, c
         *(
             []
             if record is None
-            else [f"  recorded into:       {record.absolute()}   ({easyrider} replay {record})"]
+            else [f"  recorded into:       {record.absolute()}   ({easyrider} replay {record}{one})"]
         ),
         "a service that dies is started again after 1 s: kill one, the policy say, and see that no limit moves",
     ]

@@ -10,13 +10,19 @@ import pytest
 from inner_house import Inner
 from site_rules import REGION, STATE, TREE, Leader, document
 
-from easyrider.messages import Answer, Ask
+from easyrider.bus_port import Arrival
+from easyrider.messages import Answer, Ask, Plan
+from easyrider.messages.plans import RegionPlan
 from easyrider.tree_reader import digest, dump, read_document
 
 REGIONS = [
     {"id": REGION},
     {"id": "hall", "parent": REGION, "domain": "pdu", "guaranteed_w": 3000.0},
 ]
+LENT = RegionPlan(
+    region="hall", domain="pdu", granted_w=6000.0, target_w=5000.0, guaranteed_w=3000.0, counted_w=6000.0,
+    observed_w=None, silent=False,
+)  # fmt: skip
 JOB = {
     "job": "far",
     "tenant": "",
@@ -142,7 +148,7 @@ async def test_an_explanation_of_a_domain_comes_from_the_region_that_has_it(
 
 
 async def test_a_region_that_is_none_is_refused_with_those_there_are(api: Inner, scopes: Scopes) -> None:
-    for path in ("/state", "/jobs", "/explain/jobs/far", "/advice/offsets"):
+    for path in ("/state", "/plan", "/jobs", "/explain/jobs/far", "/advice/offsets"):
         answer = await api.ask("GET", path, params={"region": "nope"})
 
         assert answer.status_code == 404, path
@@ -192,3 +198,40 @@ async def test_a_node_of_a_region_is_freed_by_its_own_coordinator(api: Inner, sc
 
     assert ("hall", "free") in scopes.asked
     assert (REGION, "free") not in scopes.asked
+
+
+def said(api: Inner, region: str, seq: int, *, lends: bool = False, tree: str = TREE) -> None:
+    """A plan as the bus brings it."""
+    plan = Plan(
+        region=region, tree=tree, tree_version=1, epoch=1, seq=seq, t_ns=0, mono_ns=0, cause="period", leading=True,
+        domains=(), jobs=(), idle_gpus=0, lowers=0, raises=0, raises_waiting=0, silent_nodes=(), reactive=False,
+        gap=None, plan_ms=1.0, regions=(LENT,) if lends else (),
+    )  # fmt: skip
+    api.link.on_plan(plan, Arrival("plan", 0))
+
+
+async def test_plans_of_regions_are_gathered_beside_that_of_the_scope(api: Inner, scopes: Scopes) -> None:
+    said(api, REGION, 7, lends=True)
+    quiet = (await api.ask("GET", "/plan")).json()
+    api.mono_s += 2.0
+    said(api, "hall", 31)
+    said(api, "hall", 99, tree="another")
+
+    told = (await api.ask("GET", "/plan")).json()
+
+    assert (quiet["below"], quiet["silent_regions"]) == ([], ["hall"])
+    assert (told["plan"]["seq"], told["age_s"], told["silent_regions"]) == (7, 2.0, [])
+    assert [(row["region"], row["age_s"], row["plan"]["seq"]) for row in told["below"]] == [("hall", 0.0, 31)]
+
+
+async def test_the_plan_of_a_region_is_told_alone_and_its_silence_too(api: Inner, scopes: Scopes) -> None:
+    said(api, REGION, 7, lends=True)
+    silent = await api.ask("GET", "/plan", params={"region": "hall"})
+    said(api, "hall", 31)
+
+    told = await api.ask("GET", "/plan", params={"region": "hall"})
+
+    assert (silent.status_code, told.status_code) == (503, 200)
+    assert "hall" in silent.json()["detail"]
+    assert told.json()["plan"]["seq"] == 31
+    assert "below" not in told.json()

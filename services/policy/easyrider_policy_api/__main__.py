@@ -90,7 +90,7 @@ async def start(config: Config, life: Life) -> None:
             Bus.connect(config.nats_url, name="api", seed_file=config.seed_file, tls=config.tls) as found,
         ):
             bus.came(found)
-            await found.subscribe(subjects.plan(config.region), (Plan,), link.on_plan, keep=1)
+            await found.subscribe(subjects.every("plan"), (Plan,), link.on_plan, keep=1)
             await life.until_stopped()
 
 

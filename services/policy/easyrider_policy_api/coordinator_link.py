@@ -53,7 +53,7 @@ class CoordinatorLink:
         self._mono_s = mono_s
         self._kept: dict[tuple[str, str, str], Snapshot] = {}
         self._asking: dict[tuple[str, str, str], asyncio.Task[Snapshot]] = {}
-        self._plan: _Said | None = None
+        self._plans: dict[str, _Said] = {}  # the newest of each region
 
     @property
     def region(self) -> str:
@@ -99,15 +99,22 @@ class CoordinatorLink:
             raise coordinator_silent(fault.why) from fault
 
     def on_plan(self, plan: Plan, _arrival: Arrival) -> None:
-        """The newest plan of whoever leads."""
+        """The newest plan of whoever leads this scope or a region below, as far as the bus carries it here."""
         if plan.leading and plan.tree == self._tree:
-            self._plan = _Said(plan, self._mono_s())
+            self._plans[plan.region] = _Said(plan, self._mono_s())
 
-    def plan(self) -> tuple[bytes, float]:
+    @property
+    def lends(self) -> bool:
+        """Whether the last plan of this scope tells of regions below."""
+        said = self._plans.get(self._region)
+        return said is not None and bool(said.plan.regions)
+
+    def plan(self, region: str = "") -> tuple[bytes, float]:
         """The last plan in JSON, and its age in s. Raises `Problem` 503 where none came yet."""
-        said = self._plan
+        said = self._plans.get(region or self._region)
         if said is None:
-            raise coordinator_silent("it said no plan since this API started")
+            whose = f"region {region}" if region else "it"
+            raise coordinator_silent(f"{whose} said no plan since this API started")
         if not said.body:
             said.body = _without_kind(said.plan)
         return said.body, max(0.0, self._mono_s() - said.heard_s)

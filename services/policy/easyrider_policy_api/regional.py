@@ -96,6 +96,28 @@ async def jobs(rules: RulesDesk, link: CoordinatorLink, region: str) -> Jobs:
     return Jobs(found, quiet)
 
 
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """The last plan of a scope in JSON with its age in s, those of regions below, and regions that said none."""
+
+    first: tuple[bytes, float]
+    below: dict[str, tuple[bytes, float]]
+    silent: list[str]
+
+
+async def plans(rules: RulesDesk, link: CoordinatorLink, region: str) -> Plans:
+    """Of the region named, else of this scope and all below. Raises `Problem`: 404, 503 where the first is silent."""
+    if region:
+        return Plans(link.plan(await checked(rules, link, region)), {}, [])
+    first, found, quiet = link.plan(), dict[str, tuple[bytes, float]](), list[str]()
+    for name in await below(rules, link) if link.lends else ():
+        try:
+            found[name] = link.plan(name)
+        except Problem:
+            quiet.append(name)
+    return Plans(first, found, quiet)
+
+
 def silent(name: str, regions: Iterable[str]) -> Problem:
     """Nobody who answers knows it, and not everybody answers."""
     why = f"Nobody who answers knows {name[:64]!r}; region {', '.join(regions)} does not answer."

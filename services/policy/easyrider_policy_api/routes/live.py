@@ -1,5 +1,6 @@
 """What is now: everything live, the last plan with its reasons, and nodes and regions that are to be freed."""
 
+import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -13,7 +14,7 @@ from easyrider_policy_api.core.access import Caller
 from easyrider_policy_api.house import answer, change_of, house_of, written
 from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.routes.callers import Operator, Viewer
-from easyrider_policy_api.routes.told import READS, WRITES, Told, parameters, problems
+from easyrider_policy_api.routes.told import READS, WRITES, Region, Told, parameters, problems
 
 router = APIRouter(tags=["live"])
 
@@ -26,11 +27,21 @@ class StateTold(Told):
     age_s: float
 
 
+class RegionPlanTold(Told):
+    """The last plan of a region below, said by its own coordinator."""
+
+    region: str
+    age_s: float
+    plan: dict[str, Any]
+
+
 class PlanTold(Told):
-    """The last plan: every limit with its binding reason."""
+    """The last plan: every limit with its binding reason. `below` only where this scope lends watts to regions."""
 
     age_s: float
     plan: dict[str, Any]
+    below: list[RegionPlanTold] = Field(default=[], description="plans of all regions below")
+    silent_regions: list[str] = Field(default=[], description="regions below that said no plan yet")
 
 
 class FreedTold(Told):
@@ -70,11 +81,20 @@ async def read_state(
     return answer((told if isinstance(told, dict) else {"state": told}) | head)
 
 
-@router.get("/plan", response_model=PlanTold, responses=problems(*READS))
-async def read_plan(request: Request, _caller: Viewer) -> Response:
-    """The newest plan of whoever leads, with the reason of each limit."""
-    plan, age_s = house_of(request).link.plan()
-    return written(b'{"plan":' + plan + b"}", age_s=round(age_s, 3))
+@router.get("/plan", response_model=PlanTold, responses=problems(*READS, 404))
+async def read_plan(request: Request, _caller: Viewer, region: Region = "") -> Response:
+    """The newest plan of whoever leads, with the reason of each limit; those of regions below beside it."""
+    house = house_of(request)
+    found = await regional.plans(house.rules, house.link, region)
+    plan, age_s = found.first
+    body = b'{"plan":' + plan
+    if found.below or found.silent:
+        rows = (
+            b'{"region":%b,"age_s":%.3f,"plan":%b}' % (json.dumps(name).encode(), age, told)
+            for name, (told, age) in found.below.items()
+        )
+        body += b',"below":[%b],"silent_regions":%b' % (b",".join(rows), json.dumps(found.silent).encode())
+    return written(body + b"}", age_s=round(age_s, 3))
 
 
 @router.post(
