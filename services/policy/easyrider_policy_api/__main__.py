@@ -12,6 +12,7 @@ from easyrider.journal import Journal
 from easyrider.life import Life
 from easyrider.messages import Plan
 from easyrider.service import run
+from easyrider_estimator.adapters.model_file import ModelFile
 from easyrider_policy_api.adapters.first_token import FirstToken
 from easyrider_policy_api.adapters.patience import Patience
 from easyrider_policy_api.adapters.web_server import bound, serving
@@ -59,6 +60,7 @@ async def start(config: Config, life: Life) -> None:
             body_limit_bytes=config.body_limit_bytes,
             body_timeout_s=config.body_timeout_s,
             healthy=lambda: {"bus": bus.connected, "store": pulse.beats, "audit": auditor.whole},
+            model_file=None if config.estimator_file is None else ModelFile(config.estimator_file),
         )
         guard = Guard(
             build(house),

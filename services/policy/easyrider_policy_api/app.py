@@ -17,6 +17,7 @@ from easyrider_policy_api.problems import MEDIA_TYPE, FieldFault, Problem, not_v
 from easyrider_policy_api.routes import (
     advice,
     audit,
+    estimate,
     explain,
     health,
     holds,
@@ -43,6 +44,7 @@ _ASKED = (
     holds.HoldAsked,
     holds.ReleaseAsked,
     tokens.TokenAsked,
+    estimate.EstimateAsked,
     ProblemTold,
 )
 
@@ -54,7 +56,21 @@ def build(house: House | None) -> FastAPI:
     )
     app.state.house = house
     v1 = APIRouter(prefix="/v1")
-    for part in (tree, modes, trust, targets, holds, live, jobs, explain, advice, audit, tokens, health):
+    for part in (
+        tree,
+        modes,
+        trust,
+        targets,
+        holds,
+        live,
+        jobs,
+        estimate,
+        explain,
+        advice,
+        audit,
+        tokens,
+        health,
+    ):
         v1.include_router(part.router)
 
     @v1.get(

@@ -53,6 +53,10 @@ class Config(StoreSettings):
     body_limit_bytes: int = setting(2 * 1024 * 1024, help="largest body taken", ge=1024, le=64 * 1024 * 1024)
     body_timeout_s: float = setting(10.0, help="for a whole body to come", ge=0.5, le=300)
     head_timeout_s: float = setting(10.0, help="for the head of a request to come", ge=0.5, le=300)
+    estimator_file: Path | None = setting(
+        None,
+        help="model of `easyrider train` that estimates are made by; missing or damaged: they are nameplates",
+    )
     niceness: int = setting(
         5,
         help="how far it gives way to what else runs on its machine: people wait, limits do not",

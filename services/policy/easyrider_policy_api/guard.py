@@ -21,7 +21,7 @@ _UNTOLD = metrics.counter(
     "api_audit_left_out_total", "refusals counted and not audited: too many of one peer"
 )
 CHANGING = ("POST", "PUT", "DELETE", "PATCH")
-DRY = "/dry-run"
+CHANGES_NOTHING = ("/dry-run", "/v1/estimate")
 TOLD_EVERY_S = 10.0
 """Of one address that is over its limits, a refusal is audited so often; all are counted."""
 
@@ -62,7 +62,7 @@ class Guard:
             method=method,
             path=scope["path"],
             peer=peer,
-            audited=method in CHANGING and not scope["path"].endswith(DRY),
+            audited=method in CHANGING and not scope["path"].endswith(CHANGES_NOTHING),
         )
         scope.setdefault("state", {}).update(peer=peer, change=change)
         said = _Said(self, change, scope, send)

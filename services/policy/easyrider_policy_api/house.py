@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from easyrider.admin_store import AdminStorePort
 from easyrider.moments import rfc_3339
 from easyrider.tokens import Role
+from easyrider_estimator.adapters.model_file import ModelFile
 from easyrider_policy_api import body
 from easyrider_policy_api.auditor import Auditor
 from easyrider_policy_api.change import Change
@@ -44,6 +45,7 @@ class House:
     body_limit_bytes: int
     body_timeout_s: float
     healthy: Callable[[], dict[str, bool]]
+    model_file: ModelFile | None = None  # what jobs draw before they start; None: their nameplate
 
     async def document(self, request: Request) -> Any:
         """The body as JSON."""

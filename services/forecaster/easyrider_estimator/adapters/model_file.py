@@ -5,28 +5,29 @@ from pathlib import Path
 
 from easyrider_estimator.core.model import MOST_BYTES, ModelUnreadable, Ready, decode
 
+Stamp = tuple[int, int, int]
+
 
 class ModelFile:
-    """One path. What is damaged is not believed, whatever was read before."""
+    """One path, for as many threads as ask. What is damaged is not believed, whatever was read before."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen: tuple[int, int, int] | None = None
-        self._held: Ready | ModelUnreadable | None = None
+        self._held: tuple[Stamp, Ready | ModelUnreadable] | None = None
 
     def read(self) -> Ready:
         """The model as the file has it now. Raises `ModelUnreadable`."""
         try:
             told = self._path.stat()
-            seen = (told.st_mtime_ns, told.st_size, told.st_ino)
-            if self._held is None or seen != self._seen:
-                self._seen, self._held = seen, self._fresh()
+            stamp = (told.st_mtime_ns, told.st_size, told.st_ino)
+            held = self._held
+            if held is None or held[0] != stamp:
+                held = self._held = (stamp, self._fresh())
         except OSError as fault:
-            self._seen = self._held = None
             raise ModelUnreadable(f"{self._path.name}: {fault.strerror}") from fault
-        if isinstance(self._held, ModelUnreadable):
-            raise self._held
-        return self._held
+        if isinstance(held[1], ModelUnreadable):
+            raise held[1]
+        return held[1]
 
     def _fresh(self) -> Ready | ModelUnreadable:
         with self._path.open("rb") as file:

@@ -2,9 +2,13 @@
 
 import math
 import random
+from functools import cache
 
 from easyrider.fingerprints import Fingerprint, Startup
 from easyrider.job_types import JobType
+from easyrider_estimator.adapters import lightgbm_trees
+from easyrider_estimator.core.model import encode
+from easyrider_estimator.core.training import train
 
 BOARDS = {"SYNTHETIC-700": 700.0, "SYNTHETIC-400": 400.0}
 FAMILIES = {"llama": 0.86, "vision": 0.70, "diffusion": 0.78, "speech": 0.62}
@@ -49,3 +53,13 @@ def jobs(count: int, seed: int, first: int = 0, **how: float) -> list[Fingerprin
         job = job_type(family, board, chance.choice(COUNTS), chance.choice((8, 16, 32, 64)), number)
         found.append(fingerprint(job, family, chance, **how))
     return found
+
+
+@cache
+def model_file() -> bytes:
+    """A model of 300 of them, as it is kept."""
+    model = train(
+        jobs(300, seed=1), lightgbm_trees.grow, library=f"lightgbm {lightgbm_trees.version()}", made_unix_s=1.7e9,
+        note=NOTE, progress=lambda _done, _of, _what: None,
+    )  # fmt: skip
+    return encode(model)

@@ -1,0 +1,145 @@
+"""What a job will draw, asked before it starts."""
+
+import asyncio
+
+import msgspec
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from easyrider.job_types import JobType
+from easyrider_estimator.adapters.model_file import ModelFile
+from easyrider_estimator.core.estimates import Estimate, estimate
+from easyrider_estimator.core.model import ModelUnreadable, Ready
+from easyrider_policy_api.house import answer, house_of
+from easyrider_policy_api.problems import FieldFault, not_valid
+from easyrider_policy_api.routes.callers import Anyone
+from easyrider_policy_api.routes.told import READS, Asked, Told, problems, takes
+
+router = APIRouter(tags=["jobs"])
+_NO_FILE = "this API was given no model: ESTIMATOR_FILE is not set"
+
+
+class EstimateAsked(Asked):
+    """What a job says of itself, as it will when it runs."""
+
+    name: str = Field(default="", max_length=256, examples=["train-llama-0042"])
+    image: str = Field(default="", max_length=256, examples=["registry.example/llama:1.4"])
+    configuration: str = Field(
+        default="", max_length=256, description="settings by comma", examples=["batch=32,precision=bf16"]
+    )
+    gpu_model: str = Field(
+        max_length=256, description="as its driver names it", examples=["NVIDIA H100 80GB HBM3"]
+    )
+    gpu_count: int = Field(ge=1, le=1_000_000, description="GPUs of the job in all", examples=[64])
+    gpu_max_w: float | None = Field(
+        default=None,
+        gt=0,
+        le=100_000,
+        description="nameplate of one of them; null: as it is known",
+        examples=[700.0],
+    )
+
+
+class IntervalTold(BaseModel):
+    """What is expected, and the range that holds `coverage` of jobs like it; null is unknown."""
+
+    expected: float | None
+    low: float | None
+    high: float | None
+
+
+class PowerTold(BaseModel):
+    """Of one GPU, or of all of the job."""
+
+    mean_w: IntervalTold = Field(description="without its start")
+    p99_w: IntervalTold = Field(description="0.99 quantile of means over 0.1 s")
+
+
+class StepTold(BaseModel):
+    """A stretch of the start."""
+
+    from_s: float
+    to_s: float
+    mean_w: IntervalTold = Field(description="of one GPU")
+
+
+class StartTold(BaseModel):
+    """The shape of the start; without steps it is not known."""
+
+    settles_s: IntervalTold = Field(description="until it first draws nine tenths of its usual power")
+    steps: list[StepTold]
+
+
+class ModelTold(Told):
+    """The model that was asked."""
+
+    version: str = Field(examples=["3f0c9a12b4de"])
+    sha256: str
+    made_unix_s: float
+    fingerprints: int = Field(description="that it learned from")
+    note: str = Field(description="of whoever trained it")
+
+
+class EstimateTold(Told):
+    """What a job will draw. `why`: what that rests on, or why it is the nameplate."""
+
+    basis: str = Field(description="model, or nameplate", examples=["model"])
+    why: list[str] = Field(examples=[["212 known jobs on 'NVIDIA H100 80GB HBM3' span what this one says"]])
+    gpu_count: int
+    gpu_max_w: float | None = Field(description="device maximum; null: not known", examples=[700.0])
+    reserve_w: float | None = Field(
+        description="to be kept free for the job: upper end of its p99, or its nameplate; null: not known, never zero",
+        examples=[38_912.0],
+    )
+    coverage: float | None = Field(
+        description="share of jobs that intervals hold; null: the nameplate", examples=[0.9]
+    )
+    gpu: PowerTold
+    job: PowerTold
+    startup: StartTold
+    model: ModelTold | None
+
+
+@router.post(
+    "/estimate",
+    response_model=EstimateTold,
+    responses=problems(*READS, 408, 413, 415),
+    openapi_extra=takes(EstimateAsked),
+)
+async def ask_estimate(request: Request, _caller: Anyone) -> Response:
+    """Mean, 0.99 quantile and start of a job before it starts, with intervals; for schedulers.
+
+    Where no job like it is known, or no model is there, `basis` is `nameplate` and `why` says why. Nothing is changed
+    and nothing audited. Answers name no other job, so that a tenant's token may ask too.
+    """
+    house = house_of(request)
+    asked = await house.record(request, EstimateAsked)
+    said = asked.model_dump(exclude={"gpu_max_w"})
+    try:
+        job = msgspec.convert(said, JobType)
+    except msgspec.ValidationError as fault:
+        field = str(fault).partition("`$.")[2].rstrip("`")
+        raise not_valid([FieldFault(field, "holds characters that are never shown")]) from fault
+    told, ready = await asyncio.to_thread(_estimate, house.model_file, job, asked.gpu_max_w)
+    return answer({**msgspec.to_builtins(told), "model": None if ready is None else _model(ready)})
+
+
+def _estimate(file: ModelFile | None, job: JobType, gpu_max_w: float | None) -> tuple[Estimate, Ready | None]:
+    if file is None:
+        return estimate(None, job, gpu_max_w, _NO_FILE), None
+    try:
+        ready = file.read()
+    except ModelUnreadable as fault:
+        return estimate(None, job, gpu_max_w, str(fault)), None
+    return estimate(ready, job, gpu_max_w), ready
+
+
+def _model(ready: Ready) -> dict[str, object]:
+    return {
+        "version": ready.version,
+        "sha256": ready.sha256,
+        "made_unix_s": ready.model.made_unix_s,
+        "fingerprints": ready.model.fingerprints,
+        "note": ready.model.note,
+    }
