@@ -4,6 +4,7 @@ The rows are those of the other answers, with the explanation beside them.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,11 +16,13 @@ from easyrider_policy.core import explain
 from easyrider_policy.core.observe import UNREAD_S
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.solution import Solution
-from easyrider_policy.core.ways import ways_of
+from easyrider_policy.core.ways import Way, ways_of
 from easyrider_policy.domain_answers import domains
 from easyrider_policy.job_answers import jobs, known
+from easyrider_policy.lent_by_parent import lent_by_parent
 from easyrider_policy.telling import lowering
 
+_RAISES = {"raise_target": "target", "raise_hard_limit": "hard"}
 MET_W = 0.5
 """By which a board may enforce less than it was asked to: rounding of its driver."""
 
@@ -54,7 +57,8 @@ class ExplainAnswers:
             explained: dict[str, Any] = {"binds": (), "cost": None, "frees": ways_of("unplanned")}
         else:
             found = explain.job(*planned, row, [told.reason, told.waiting_for])
-            explained = {"binds": found.binds, "cost": found.cost, "frees": found.frees}
+            frees = self._asked_above(found.frees)
+            explained = {"binds": found.binds, "cost": found.cost, "frees": frees}
         return msgspec.structs.asdict(told) | explained
 
     def _domain(self, name: str) -> dict[str, Any] | None:
@@ -64,7 +68,9 @@ class ExplainAnswers:
             return None
         told = domains(self._coordinator, self._now_s())[row]
         planned = self._planned()
-        reasons = [lowering(picture).get(row, ""), told.no_raise, *(f"hold:{held}" for held in told.held)]
+        lowered = lowering(picture)
+        reasons = [*dict.fromkeys(lowered.get(f"{kind}:{name}", "") for kind in ("target", "hard"))]
+        reasons += [told.no_raise, *(f"hold:{held}" for held in told.held)]
         reasons += [f"loss:{lost}" for lost in told.losses]
         asked = [way for name in told.regions for way in ways_of(f"region:{name}")]
         own = tuple(way for reason in reasons for way in ways_of(reason))
@@ -75,7 +81,7 @@ class ExplainAnswers:
         if planned is not None:
             found = explain.domain(*planned, row, reasons)
             explained = {key: getattr(found, key) for key in found.__slots__}
-            explained["frees"] = (*explained["frees"], *asked)
+            explained["frees"] = (*self._asked_above(explained["frees"]), *asked)
         return msgspec.structs.asdict(told) | explained
 
     def _gpu(self, uuid: str) -> dict[str, Any] | None:
@@ -111,6 +117,25 @@ class ExplainAnswers:
             ],
             "job": job,
         }
+
+    def _asked_above(self, frees: tuple[Way, ...]) -> tuple[Way, ...]:
+        """Where a limit of the root is what the parent lends, it is the parent that would have to lend more."""
+        lent = lent_by_parent(self._coordinator.picture)
+        found = [
+            replace(above, by_w=way.by_w)
+            for way in frees
+            for above in ways_of(lent.get(f"{_RAISES.get(way.act)}:{way.place}", ""))
+        ]
+        asked = {way.place for way in found}
+        return (
+            *found,
+            *(
+                way
+                for way in frees
+                if f"{_RAISES.get(way.act)}:{way.place}" not in lent
+                and not (way.act == "ask_parent" and way.place in asked)
+            ),
+        )
 
     def _own_reasons(self, row: int, *, idle: bool) -> list[str]:
         """What limits this board by itself, whatever its job is due; the first counts most."""

@@ -1,18 +1,17 @@
 """A decision told as the message `Plan`: every limit with its reason."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from easyrider.messages import DomainPlan, JobPlan, Plan
 from easyrider.messages.plans import TargetPlan
 from easyrider_policy.core.commands import Orders
 from easyrider_policy.core.counting import Sums
-from easyrider_policy.core.fleet import Fleet, Floats, Ints
+from easyrider_policy.core.fleet import Floats, Ints
 from easyrider_policy.core.layout import Layout
 from easyrider_policy.core.records import Decision
 from easyrider_policy.core.targets import Standing
 from easyrider_policy.core.waiting import Waits
+from easyrider_policy.lent_by_parent import lent_by_parent
 from easyrider_policy.picture import Picture
 from easyrider_policy.telling_demands import demand_plans
 from easyrider_policy.telling_regions import region_plans
@@ -129,7 +128,7 @@ def _told_jobs(decision: Decision) -> Ints:
 
 def _jobs(picture: Picture, decision: Decision, waits: Waits) -> tuple[JobPlan, ...]:
     layout, told = picture.observation.layout, _told_jobs(decision)
-    waiting_w, names, fleet = _waiting_w(layout, waits), lowering(picture), picture.fleet
+    waiting_w, names = _waiting_w(layout, waits), lowering(picture)
     limit_w = limits_w(picture, decision)
     columns = (
         np.maximum(0.0, np.where(np.isnan(limit_w), decision.job_limit_w, limit_w))[told].tolist(),
@@ -146,7 +145,7 @@ def _jobs(picture: Picture, decision: Decision, waits: Waits) -> tuple[JobPlan, 
             limit_w=limit,
             demand_w=demand,
             slowdown=slowdown,
-            reason=_named(decision.reasons[row], names, fleet),
+            reason=names.get(decision.reasons[row], decision.reasons[row]),
             stalled=stalled,
             waiting_w=waiting,
         )
@@ -178,22 +177,18 @@ def _waiting_w(layout: Layout, waits: Waits) -> Floats:
 
 def why(picture: Picture, decision: Decision, job: int) -> str:
     """Why a job's limit is what it is; a target goes by the name of what has lowered it most, if something has."""
-    return _named(decision.reasons[job], lowering(picture), picture.fleet)
+    return lowering(picture).get(decision.reasons[job], decision.reasons[job])
 
 
-def lowering(picture: Picture) -> dict[int, str]:
-    """What has lowered the target of a domain most, by row, where something has."""
-    found = {row: f"load_target:{name}" for row, name in picture.targets.names.items()}
+def lowering(picture: Picture) -> dict[str, str]:
+    """What has lowered a limit of a domain most, by the reason that names this limit, where something has."""
+    names = picture.fleet.domains
+    found = {f"target:{names[row]}": f"load_target:{name}" for row, name in picture.targets.names.items()}
     by_demand_w, by_load_w = picture.billing.ceiling_w, picture.targets.ceiling_w
     for row in np.flatnonzero(by_demand_w < np.minimum(by_load_w, picture.fleet.aim_w)).tolist():
-        found[row] = f"demand:{next(one.window.id for one in picture.billing.every if one.row == row)}"
-    return found
-
-
-def _named(reason: str, lowering: Mapping[int, str], fleet: Fleet) -> str:
-    kind, _, domain = reason.partition(":") if lowering else ("", "", "")
-    row = fleet.domain_index.get(domain) if kind == "target" else None
-    return reason if row is None else lowering.get(row, reason)
+        window = next(one.window.id for one in picture.billing.every if one.row == row)
+        found[f"target:{names[row]}"] = f"demand:{window}"
+    return found | lent_by_parent(picture)
 
 
 def target_plans(picture: Picture) -> tuple[TargetPlan, ...]:

@@ -82,3 +82,21 @@ async def test_advice_of_a_scope_without_nodes_names_the_regions_to_ask(site: Sc
     told = json.loads(await AdviceAnswers(Coordinator(picture), site.clock.now_s).offsets())
 
     assert "ask region hall, aisle" in told["says"]
+
+
+async def test_a_job_that_the_parents_grant_binds_is_told_so_and_whom_to_ask(site: ScopedSite) -> None:
+    aisle = site.scopes["aisle"]
+    answers = ExplainAnswers(aisle.coordinator, site.clock.now_s)
+    lent = json.loads(answers.of("job", "job-aisle") or b"")
+    site.cut.add("aisle")
+    await site.until(lambda: site.granted_w("aisle") is None, 12)
+    await site.seconds(12)
+
+    cut = json.loads(answers.of("job", "job-aisle") or b"")
+    domain = json.loads(answers.of("domain", "row-b") or b"")
+
+    assert (lent["reason"], cut["reason"]) == ("lent:site", "share:site")
+    asked = [way for way in lent["frees"] if way["act"] == "ask_parent"]
+    assert {way["place"] for way in asked} == {"site"}
+    assert max(way["by_w"] for way in asked) > 100.0
+    assert not [way for way in lent["frees"] + domain["frees"] if way["act"].startswith("raise")]

@@ -17,6 +17,7 @@ Act = Literal[
     "restore_supply",
     "look_at_board",
     "ask_region",
+    "ask_parent",
     "wait",
 ]
 
@@ -61,6 +62,8 @@ _PLACED: dict[str, tuple[Act, str]] = {
     "room": ("wait", "limits below it have to be lowered first, or its hard limit to rise"),
     "meter": ("restore_meter", "its meter is silent, and nothing rises on what nobody measures"),
     "region": ("ask_region", "that region plans the jobs there, within what it is lent here"),
+    "lent": ("ask_parent", "that region lends no more here: ask it what binds there, and what else it lends"),
+    "share": ("ask_parent", "no word of that region came in time: this is the guaranteed share until one does"),
     "open": ("restore_meter", "boards below it are not ours, and neither a meter nor a declaration bounds them"),
     "unfenced": ("restore_node", "a node below it has not acknowledged this coordinator yet"),
 }  # fmt: skip

@@ -32,6 +32,10 @@ def why(reason: str) -> str:
             return f"{place} says nothing, so it is counted at its worst until it speaks."
         case "load_target":
             return f"The load target {place} is in force, and this job shares what it leaves."
+        case "lent":
+            return f"Region {place} lends no more here, and this job shares what it lends."
+        case "share":
+            return f"Region {place} is not heard, so that only its guaranteed share may be drawn here."
         case "hold":
             return f"An operator stopped every raise (hold {place})."
         case "guardian_hold":
