@@ -4,7 +4,7 @@ import numpy as np
 from small_site import LEASES, ack, fleet, led, state, vector
 
 from easyrider_policy.core.ledger import Ledger
-from easyrider_policy.core.silence import Key
+from easyrider_policy.core.silence import BOOTS_KEPT, Key
 
 
 def forged(ledger: Ledger, at_s: float) -> None:
@@ -73,3 +73,18 @@ def test_a_burst_that_comes_at_once_is_no_going_on():
         ledger.state_heard(state(mono_s=90.0), 4.0)
 
     assert ledger.roll.boot[0] == "boot-2"
+
+
+def test_boots_without_end_are_not_kept_and_one_forgotten_counts_its_maximum_and_no_old_ack():
+    ledger = led(fleet())
+    for n in range(1000):
+        ledger.frame_heard(0, f"forged-{n}", vector(300.0, 300.0), 5, 5.0 + n * 0.001)
+
+    ledger.state_heard(state(mono_s=16.0), 6.1)  # the boot that was acked, forgotten since
+    ledger.acked(ack(seq=1, held_w=(200.0, 200.0), mono_s=17.0), 6.2)
+
+    assert len(ledger.roll.earlier_boots[0]) == BOOTS_KEPT
+    assert ledger.roll.boot[0] == "boot-1"
+    assert ledger.counted_w(6.3)[:2].tolist() == [700.0, 700.0]
+    ledger.acked(ack(seq=2, held_w=(280.0, 280.0), mono_s=18.0), 6.4)
+    assert ledger.counted_w(6.5)[:2].tolist() == [280.0, 280.0]

@@ -17,6 +17,10 @@ HEARTBEAT_S = 1.0
 """Period of `NodeState`."""
 QUIET_S = 3 * HEARTBEAT_S
 """A node quiet for longer gets no raise: nobody would see what came of it."""
+BOOTS_KEPT = 16
+"""Of a node that were replaced. One that is forgotten is taken for a new one when it speaks: its boards count device
+maximum until an ack, and no ack at or below the newest key taken counts, whatever boot it names. So forgetting one
+costs room for raises and never a limit."""
 _WORDS = 3
 """Of a boot that was replaced, at least, before it is believed to be the one that runs."""
 
@@ -48,7 +52,7 @@ class Roll:
         self.nonce: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)
         self.nonce_s: Floats = np.full(count, -np.inf)
         self.boot: list[str | None] = [None] * count
-        self.earlier_boots: list[frozenset[str]] = [frozenset()] * count
+        self.earlier_boots: list[tuple[str, ...]] = [()] * count  # replaced ones, the newest last
         self._going: dict[int, Going] = {}
 
     def boot_is(self, node: int, boot_id: str) -> bool | None:
@@ -61,7 +65,8 @@ class Roll:
         """Take a new boot as the present one; its nonces start afresh."""
         before = self.boot[node]
         if before is not None:
-            self.earlier_boots[node] = (self.earlier_boots[node] | {before}) - {boot_id}
+            earlier = (*self.earlier_boots[node], before)
+            self.earlier_boots[node] = tuple(boot for boot in earlier if boot != boot_id)[-BOOTS_KEPT:]
         self.boot[node] = boot_id
         self.nonce[node], self.nonce_s[node] = -1, -np.inf
 
