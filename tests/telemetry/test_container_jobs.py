@@ -56,6 +56,16 @@ def test_labels_say_what_a_job_is():
     )
 
 
+def test_a_job_says_its_image_and_configuration_so_that_its_type_is_known_again():
+    labelled = Container(
+        id=A, labels={"easyrider.job": "a", "easyrider.configuration": "batch=32"}, image="train:3\u202e"
+    )
+
+    (job,) = jobs_in({"g0": [1]}, {1: labelled}, "easyrider.")
+
+    assert (job.image, job.configuration) == ("train:3?", "batch=32")
+
+
 def test_containers_of_one_name_are_one_job_which_began_with_the_first():
     first, second = container(A, 100.0, job="llm-7"), container(B, 90.0, job="llm-7", tenant="vision")
 

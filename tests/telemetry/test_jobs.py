@@ -69,6 +69,18 @@ def test_partitions_of_one_board_are_that_board_once():
     assert events[0].gpus == ("g0", "g1")
 
 
+def test_an_event_says_what_makes_the_job_the_same_type_again():
+    job = Job(id="a", image="train:3", configuration="batch=32", gpu_uuids=("MIG-1", "g1", "g2"))
+    models = {"g0": "H100", "g1": "H100", "g2": "A100\u202e"}
+
+    (event,) = watch().update(
+        [job], 0, 0, {"MIG-1": "g0", "g1": "g1", "g2": "g2"}.__getitem__, models.__getitem__
+    )
+
+    assert (event.image, event.configuration, event.gpu_model) == ("train:3", "batch=32", "A100? + H100")
+    assert decode(encode(event), (JobEvent,)) == event
+
+
 def test_a_job_is_told_anew_once_the_board_behind_its_partition_is_known():
     jobs, parents = watch(), {}
     jobs.update([Job(id="a", gpu_uuids=("MIG-1",))], 0, 0, lambda uuid: parents.get(uuid, uuid))
@@ -101,6 +113,7 @@ def test_the_file_is_read_when_it_changed_only(tmp_path):
         '{"jobs": [{"id": "a"}, {"id": "a"}]}',
         '{"jobs": [{"id": "a", "started": -5}]}',
         '{"jobs": [{"id": "a", "wattage": 5}]}',
+        f'{{"jobs": [{{"id": "a", "image": "{"x" * 257}"}}]}}',
         '{"jobs": [{"id": "a"}], "jobs": []}',
         '{"jobs": [{"id": "a", "id": "b"}]}',
         r'{"jobs": [{"id": "j\u001b]0;x\u0007"}]}',

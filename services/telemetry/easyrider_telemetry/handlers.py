@@ -173,7 +173,8 @@ class Desk:
                 self._log.warning("jobs file refused", fault=self._jobs_fault)
         if self._doubts_news.due(self._doubts, time.monotonic()) and self._doubts is not None:
             self._log.warning("jobs that cannot be meant so, taken as they stand", what=self._doubts)
-        for event in watch.update(jobs, time.time_ns(), time.monotonic_ns(), self._roster.physical):
+        roster = self._roster
+        for event in watch.update(jobs, time.time_ns(), time.monotonic_ns(), roster.physical, roster.model):
             self._say(subjects.job(self._config.region, event.job), event)
         _jobs_age.set(time.monotonic() - self._jobs_good_s if self._jobs_fault else 0.0)
         return _JOBS_EVERY_S

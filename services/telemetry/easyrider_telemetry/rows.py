@@ -114,6 +114,7 @@ class RowDesk:
             for identity, reader in boards:
                 slot = roster.slot(identity.uuid, identity.max_w)
                 roster.parents.update(dict.fromkeys(identity.instances, identity.uuid))
+                roster.models[identity.uuid] = identity.name
                 if self._readers.get(slot) is not reader:
                     self._readers[slot] = new[slot] = reader
             if new:

@@ -24,6 +24,9 @@ class JobEvent(Message, tag="job_event", frozen=True):
     started_ns: int  # Unix
     t_ns: int
     mono_ns: Count
+    image: Label = ""  # of its container
+    configuration: Label = ""  # of its model: "batch=32,framework=torch,layers=80"
+    gpu_model: Label = ""  # of its GPUs of this node, as the driver names it
 
 
 class PhaseMark(Message, tag="phase_mark", frozen=True):

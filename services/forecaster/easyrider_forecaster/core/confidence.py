@@ -6,11 +6,15 @@ import numpy as np
 
 from easyrider_forecaster.core.arrays import Array
 
+UNTRIED = 0.5
 _YOUNG_S = 60
+_FORETOLD_AT_MOST = 0.7
+_UNLIKE = 0.8
 _ALIAS_AT_MOST = 0.3
 _NAMEPLATE_AT_MOST = 0.3
 _SILENT_S = 3
 _SETTLES_S = 60.0
+_FITS_WELL = 0.8
 _MOVED = 0.3
 _ONE_ALONE = 0.25
 """A period that the second estimator does not confirm is right in three cases of four, else in 99 of 100."""
@@ -40,6 +44,9 @@ class Evidence:
     alias: Array
     nameplate: Array
     coarse: Array
+    match: (
+        Array  # with the fingerprint of its type; NaN: there is none, UNTRIED: nothing to hold against it yet
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +67,16 @@ class Confidence:
             said.append(f"silent for {int(e.silent_s[row])} s: device maximum assumed")
         if e.alias[row]:
             said.append("alias suspected: smooth wave in the instant field, nothing periodic is believed")
-        if e.nameplate[row] and not self.silent[row]:
+        if e.match[row] >= UNTRIED and e.nameplate[row] and not self.silent[row]:
+            said.append("peak not seen yet: its fingerprint's is assumed")
+        elif e.nameplate[row] and not self.silent[row]:
             said.append("peak not seen yet: device maximum assumed")
+        if e.match[row] == 0.0:
+            said.append("unlike every fingerprint of its type")
+        elif e.match[row] == UNTRIED:
+            said.append("fingerprint not tried yet")
+        elif e.match[row] < _FITS_WELL:
+            said.append(f"fingerprint fits {100 * e.match[row]:.0f} %")
         if e.age_s[row] < _YOUNG_S:
             said.append(f"young: {int(e.age_s[row])} s of data")
         if e.present_share[row] < 0.995:
@@ -92,10 +107,14 @@ def judge(evidence: Evidence) -> Confidence:
     """Product of what each kind of evidence leaves; capped where the forecast is a guess."""
     e = evidence
     silent, worse, uncovered = e.silent_s > _SILENT_S, _worse(e), _uncovered(e)
-    value = np.clip(0.4 + 0.6 * e.age_s / _YOUNG_S, 0.0, 1.0) * e.present_share
+    known = e.match >= UNTRIED  # false where NaN
+    belief = np.where(known, e.match, 0.0)
+    value = np.clip(0.4 + 0.6 * np.maximum(e.age_s / _YOUNG_S, belief), 0.0, 1.0) * e.present_share
+    value = value * np.where(e.match == 0.0, _UNLIKE, 1.0)
     value = value * (1.0 - 0.5 * e.hidden_share)
+    unscored = np.where(known, 0.9, 0.8)
     value = value * np.where(
-        np.isfinite(e.error_share), np.clip(1.0 - (e.error_share - 0.02) / 0.25, 0.2, 1.0), 0.8
+        np.isfinite(e.error_share), np.clip(1.0 - (e.error_share - 0.02) / 0.25, 0.2, 1.0), unscored
     )
     value = value * np.where(worse, 0.8, 1.0)
     value = value * np.where(uncovered, np.clip(1.0 - 5.0 * (e.missed_share - 0.01), 0.3, 1.0), 1.0)
@@ -109,7 +128,8 @@ def judge(evidence: Evidence) -> Confidence:
     value = value * (1.0 - _MOVED * np.clip(1.0 - e.changed_s / _SETTLES_S, 0.0, 1.0))
     value = value * (1.0 - 0.5 * e.stuck_share)
     value = np.where(e.alias, np.minimum(value, _ALIAS_AT_MOST), value)
-    value = np.where(e.nameplate, np.minimum(value, _NAMEPLATE_AT_MOST), value)
+    guess = np.where(known, _FORETOLD_AT_MOST, _NAMEPLATE_AT_MOST)
+    value = np.where(e.nameplate, np.minimum(value, guess), value)
     return Confidence(np.where(silent, 0.0, np.clip(value, 0.0, 1.0)), evidence, silent, worse, uncovered)
 
 

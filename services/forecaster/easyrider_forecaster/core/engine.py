@@ -12,11 +12,13 @@ from easyrider_forecaster.core.arrays import BLOCK_SLOTS, SLOT_S, Array
 from easyrider_forecaster.core.boards import BlockOfBoards
 from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.domains import Domains
+from easyrider_forecaster.core.fingerprints import Shelf
+from easyrider_forecaster.core.fingerprints_roll import Roll
 from easyrider_forecaster.core.fits import FitDesk, FitRequest, FitResult
 from easyrider_forecaster.core.groups import Membership
 from easyrider_forecaster.core.intake import Intake
 from easyrider_forecaster.core.outlook import Outlook, Rows
-from easyrider_forecaster.core.priors import Nameplate, Priors
+from easyrider_forecaster.core.priors import Priors
 from easyrider_forecaster.core.speaker import Speaker
 from easyrider_forecaster.core.thoughts import Thoughts
 
@@ -37,7 +39,9 @@ class Engine:
         self._thoughts = Thoughts() if beside else None
         self.fits = FitDesk()
         self.domains = Domains(())
-        self._priors = priors or Nameplate()
+        self.shelf = Shelf()
+        self._roll = Roll(self.shelf)
+        self._priors = priors or self.shelf
         self._members: Membership | None = None
         self._rows: Rows | None = None
 
@@ -95,6 +99,7 @@ class Engine:
         raw, hidden, instant, unlike = _grouped(block, members, boards.max_w)
         self._rows = self._ranges(members)
         self.outlook.see(raw.T, hidden.T, self._rows, instant.T, unlike.T)
+        self.shelf.see(self.outlook, self.detector, self._rows)
         for job, begin_s in self.intake.marks.new_pauses().items():
             group = self.intake.groups.job(job)
             if group is not None:
@@ -112,11 +117,13 @@ class Engine:
 
     def _regroup(self) -> None:
         boards, groups = self.intake.boards, self.intake.groups
+        self._roll.leave(groups, self.outlook, self.detector, self._rows)
         groups.assign(boards, boards.closed_before)
-        for part in (*self.outlook.parts, self.detector):
+        for part in (*self.outlook.parts, self.detector, self.shelf.runs):
             part.grow(groups.rows)
             for row in groups.to_clear:
                 part.clear(row)
+        self._roll.enter(groups, self.intake.told)
         idle = [group.row for group in groups.known.values() if group.kind == "idle"]
         self.outlook.ceiling.patience[idle] = censor.IDLE_PATIENCE_BLOCKS
         groups.to_clear.clear()

@@ -59,6 +59,12 @@ class Shelf:
         self._show(track, outlook, ranges)
         self.memory.leave(self.tracks.values())
 
+    def drop(self, job: str) -> None:
+        """The job is over before it showed anything."""
+        self.tracks.pop(job, None)
+        self._young.pop(job, None)
+        self._rows = np.empty(0, np.int64)
+
     def see(self, outlook: Outlook, detector: Detector, ranges: Rows) -> None:
         """One closed block: count it, and hold what is believed against what is seen."""
         if not self.tracks:

@@ -40,7 +40,7 @@ class Intake:
         self.partial: dict[str, bool] = {}
         self.mixed_s: dict[str, float] = {}
         self.meters: dict[str, MeterSeen] = {}
-        self.type_keys: dict[str, str] = {}
+        self.told: dict[str, JobEvent] = {}  # the newest word on each job
         self.shares: dict[str, dict[str, float]] = {}
         self.dropped: Counter[str] = Counter()
         self._nameplate_w = nameplate_w
@@ -104,14 +104,17 @@ class Intake:
             self.groups.drop(event.job, event.node)
             if self.groups.job(event.job) is None:
                 self.marks.forget(event.job)
-                self.type_keys.pop(event.job, None)
+                self.told.pop(event.job, None)
             return
         clock = self._clock(event.node, event.boot_id)
         clock.received(event.mono_ns / 1e9, arrival_s)
         # A field that looks back sees the work before for as long.
         whole_s = clock.at(event.mono_ns / 1e9) + self.mixed_s.get(event.node, 0.0)
         start_slot = int(np.ceil(whole_s / SLOT_S - 1e-6))
-        self.type_keys[event.job] = event.type_key
+        before = self.told.get(event.job)
+        if before is None or event.change != "running" or (event.gpu_model and not before.gpu_model):
+            self.told[event.job] = event
+            self.groups.changed = True
         self.groups.take(JobOnNode(event.job, event.node, event.started_ns, event.gpus, start_slot))
 
     def take_ack(self, ack: LimitAck) -> None:

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+
+from easyrider_forecaster.core.arrays import Array
+
 
 @dataclass(frozen=True, slots=True)
 class Prior:
@@ -13,16 +17,24 @@ class Prior:
 
 
 class Priors(Protocol):
-    """Answers for a job type on boards of a given device maximum."""
+    """Answers for jobs on boards of a given device maximum."""
 
-    def prior(self, type_key: str, max_w: float) -> Prior:
+    def prior(self, job: str, max_w: float) -> Prior:
         """Never above `max_w`."""
+        ...
+
+    def match(self, rows: int) -> Array:
+        """How far what each row shows fits what is believed of it, (rows,): NaN nothing is, 0 not at all."""
         ...
 
 
 class Nameplate:
     """Knows no job types: everything may draw the device maximum."""
 
-    def prior(self, type_key: str, max_w: float) -> Prior:  # noqa: ARG002 - the port's signature
+    def prior(self, job: str, max_w: float) -> Prior:  # noqa: ARG002 - the port's signature
         """The device maximum."""
         return Prior(max_w, "nameplate")
+
+    def match(self, rows: int) -> Array:
+        """Nothing is believed of any."""
+        return np.full(rows, np.nan)

@@ -34,8 +34,11 @@ class Speaker:
     ) -> None:
         self._intake, self._outlook, self._detector = intake, outlook, detector
         self._members, self._rows, self._priors = members, rows, priors
+        self._match = priors.match(outlook.history.rows)
         self.confidence = confidence.judge(self._evidence())
+        self._known_again = (self._match > confidence.UNTRIED) & ~self.confidence.silent
         self.heard = (outlook.history.filled >= _ENOUGH_SLOTS) & ~self.confidence.silent
+        self.heard |= self._known_again
         self.sure = outlook.ceiling.observed & ~self.confidence.silent
         self._basis: dict[int, str] = {}
         alias = self.confidence.evidence.alias
@@ -49,15 +52,16 @@ class Speaker:
         peak_w = self._rows.max_w.copy()
         for group in self._intake.groups.known.values():
             if group.kind == "job" and not self.sure[group.row] and self._members.count[group.row]:
-                type_key = self._intake.type_keys.get(group.id, "")
-                prior = self._priors.prior(type_key, float(self._rows.max_w[group.row]))
+                prior = self._priors.prior(group.id, float(self._rows.max_w[group.row]))
                 peak_w[group.row] = min(prior.peak_w, self._rows.max_w[group.row])
                 self._basis[group.row] = prior.basis
         drawn_w = np.minimum(peak_w, self._rows.limit_w)
         drawn = _replaced(draw, ~self.heard, drawn_w)
         bounded = _replaced(draw, ~self.sure, np.maximum(drawn_w, drawn.peak_w.max(axis=1)))
         drawn = View(drawn.mean_w, drawn.peak_w, bounded.q90_w, bounded.q99_w)
-        return drawn, _replaced(demand, ~self.sure, peak_w)
+        wanted = _replaced(demand, ~self.sure & ~self._known_again, peak_w)
+        again = _replaced(wanted, ~self.sure, np.maximum(peak_w, wanted.peak_w.max(axis=1)))
+        return drawn, View(wanted.mean_w, wanted.peak_w, again.q90_w, again.q99_w)
 
     def jobs(self, draw: View, demand: View) -> list[SeriesForecast]:
         """Every job whose boards were heard, in the order of its id."""
@@ -202,6 +206,7 @@ class Speaker:
             alias=self._detector.alias,
             nameplate=~self._outlook.ceiling.observed,
             coarse=slow,
+            match=self._match,
         )
 
     def _stuck_share(self) -> Array:

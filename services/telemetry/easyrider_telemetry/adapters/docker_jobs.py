@@ -133,10 +133,11 @@ class DockerJobs:
             ValueError,
         ) as fault:  # it refuses, speaks no JSON, or is nowhere
             raise OSError(str(fault)) from fault
-        state = _part(told, "State")
+        state, config = _part(told, "State"), _part(told, "Config")
         return Container(
             id=container_id,
-            labels={str(k): str(v) for k, v in _part(_part(told, "Config"), "Labels").items()},
+            labels={str(k): str(v) for k, v in _part(config, "Labels").items()},
+            image=str(config.get("Image") or ""),
             started=_unix_s(str(state.get("StartedAt", ""))),
         )
 

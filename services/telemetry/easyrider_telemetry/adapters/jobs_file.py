@@ -26,6 +26,8 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
 
     id: str
     type_key: str = ""
+    image: str = ""
+    configuration: str = ""
     priority_class: str = "normal"
     tenant: str = ""
     queue: str = ""
@@ -73,12 +75,14 @@ class JobsFile:
         for job in jobs:
             if not 0 < len(job.id) <= 256:
                 raise BadJobsFile(self.path, f"job id {job.id[:40]!r} is empty or longer than 256")
-            for name in ("id", "type_key", "priority_class", "tenant", "queue"):
+            for name in ("id", "type_key", "image", "configuration", "priority_class", "tenant", "queue"):
                 if not (text := getattr(job, name)).isprintable():
                     raise BadJobsFile(
                         self.path,
                         f"job {job.id[:40]!a}: {name} {text[:40]!a} holds characters nobody can see",
                     )
+                if len(text) > 256:
+                    raise BadJobsFile(self.path, f"job {job.id[:40]!a}: {name} is longer than 256")
             if not (math.isfinite(job.started) and 0 <= job.started < 2**33):
                 raise BadJobsFile(
                     self.path, f"job {job.id}: started {job.started} is no Unix time in seconds"

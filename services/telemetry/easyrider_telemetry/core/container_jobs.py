@@ -15,6 +15,7 @@ class Container:
 
     id: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    image: str = ""
     started: float = 0.0
 
 
@@ -51,6 +52,8 @@ def merged(first: Iterable[Job], second: Iterable[Job]) -> list[Job]:
                 Job(
                     id=job.id,
                     type_key=job.type_key,
+                    image=job.image,
+                    configuration=job.configuration,
                     priority_class=job.priority_class,
                     tenant=job.tenant,
                     queue=job.queue,
@@ -66,6 +69,8 @@ def _job(name: str, uuids: tuple[str, ...], containers: list[Container], prefix:
     return Job(
         id=name,
         type_key=_label(oldest, prefix + "type"),
+        image=_clean(oldest.image),
+        configuration=_label(oldest, prefix + "configuration"),
         priority_class=_label(oldest, prefix + "priority") or "normal",
         tenant=_label(oldest, prefix + "tenant"),
         queue=_label(oldest, prefix + "queue"),
@@ -76,5 +81,9 @@ def _job(name: str, uuids: tuple[str, ...], containers: list[Container], prefix:
 
 def _label(container: Container, name: str) -> str:
     """As it is, but for characters nobody can see: it ends on terminals."""
-    text = container.labels.get(name, "").strip()[:LONGEST]
+    return _clean(container.labels.get(name, ""))
+
+
+def _clean(told: str) -> str:
+    text = told.strip()[:LONGEST]
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)

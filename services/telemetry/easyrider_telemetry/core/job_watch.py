@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 from easyrider.messages import JobEvent
 
 REPEAT_S = 10.0
+_LONGEST = 256
 Change = Literal["started", "changed", "running", "ended"]
 
 
@@ -16,6 +17,8 @@ class Job:
 
     id: str
     type_key: str = ""
+    image: str = ""
+    configuration: str = ""
     priority_class: str = "normal"
     tenant: str = ""
     queue: str = ""
@@ -46,20 +49,28 @@ class JobWatch:
     _said_gpus: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def update(
-        self, jobs: Iterable[Job] | None, t_ns: int, mono_ns: int, physical: Callable[[str], str]
+        self,
+        jobs: Iterable[Job] | None,
+        t_ns: int,
+        mono_ns: int,
+        physical: Callable[[str], str],
+        model: Callable[[str], str] = lambda _board: "",
     ) -> list[JobEvent]:
-        """Events as of now. `jobs` None: no news, only what is due again. `physical` maps partitions to boards."""
+        """Events as of now. `jobs` None: no news, only what is due again.
+
+        `physical` maps partitions to boards, `model` a board to what the driver calls it.
+        """
         events: list[JobEvent] = []
         if jobs is not None:
             now = {job.id: job for job in jobs}
-            events += [self._event(job, "ended", t_ns, mono_ns, physical) for job in self._gone(now)]
+            events += [self._event(job, "ended", t_ns, mono_ns, physical, model) for job in self._gone(now)]
             for job in now.values():
                 before = self._known.get(job.id)
                 if before != job:
                     # The same id with another start was queued again: a new run, whose phases begin anew.
                     new = before is None or before.started != job.started
                     change: Change = "started" if new else "changed"
-                    events.append(self._event(job, change, t_ns, mono_ns, physical))
+                    events.append(self._event(job, change, t_ns, mono_ns, physical, model))
                     self._said_ns[job.id] = mono_ns
                     self._said_gpus[job.id] = events[-1].gpus
             self._known = now
@@ -68,18 +79,25 @@ class JobWatch:
         for job in self._known.values():
             if (gpus := _boards(job, physical)) != self._said_gpus[job.id]:
                 self._said_ns[job.id], self._said_gpus[job.id] = mono_ns, gpus
-                events.append(self._event(job, "changed", t_ns, mono_ns, physical))
+                events.append(self._event(job, "changed", t_ns, mono_ns, physical, model))
             elif mono_ns - self._said_ns[job.id] >= REPEAT_S * 1e9:
                 self._said_ns[job.id] = mono_ns
-                events.append(self._event(job, "running", t_ns, mono_ns, physical))
+                events.append(self._event(job, "running", t_ns, mono_ns, physical, model))
         return events
 
     def _gone(self, now: Mapping[str, Job]) -> list[Job]:
         return [job for job_id, job in self._known.items() if job_id not in now]
 
     def _event(
-        self, job: Job, change: Change, t_ns: int, mono_ns: int, physical: Callable[[str], str]
+        self,
+        job: Job,
+        change: Change,
+        t_ns: int,
+        mono_ns: int,
+        physical: Callable[[str], str],
+        model: Callable[[str], str],
     ) -> JobEvent:
+        boards = _boards(job, physical)
         return JobEvent(
             region=self.region,
             node=self.node,
@@ -90,13 +108,22 @@ class JobWatch:
             priority_class=job.priority_class,
             tenant=job.tenant,
             queue=job.queue,
-            gpus=_boards(job, physical),
+            gpus=boards,
             started_ns=round(job.started * 1e9),
             t_ns=t_ns,
             mono_ns=mono_ns,
+            image=job.image,
+            configuration=job.configuration,
+            gpu_model=_models(boards, model),
         )
 
 
 def _boards(job: Job, physical: Callable[[str], str]) -> tuple[str, ...]:
     """Each board once, however many of its partitions the job holds."""
     return tuple(dict.fromkeys(map(physical, job.gpu_uuids)))
+
+
+def _models(boards: tuple[str, ...], model: Callable[[str], str]) -> str:
+    """What the boards are; several, where they are not of one model."""
+    told = " + ".join(sorted({name for board in boards if (name := model(board))}))[:_LONGEST]
+    return told if told.isprintable() else "".join(c if c.isprintable() else "?" for c in told)

@@ -14,6 +14,8 @@ class Roster:
     desks: list[BoardDesk] = field(default_factory=list)
     parents: dict[str, str] = field(default_factory=dict)
     """UUID of a partition -> UUID of the board that it is a part of."""
+    models: dict[str, str] = field(default_factory=dict)
+    """UUID of a board -> what the driver calls its model."""
 
     def slot(self, uuid: str, max_w: float | None) -> int:
         """The slot of a board; a new one for a new board."""
@@ -26,6 +28,10 @@ class Roster:
     def physical(self, uuid: str) -> str:
         """The board behind a UUID: that of a partition is its parent's."""
         return self.parents.get(uuid, uuid)
+
+    def model(self, uuid: str) -> str:
+        """What the driver calls a board; empty where it was not found yet."""
+        return self.models.get(uuid, "")
 
     @property
     def rejected(self) -> int:

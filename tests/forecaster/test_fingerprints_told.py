@@ -1,0 +1,40 @@
+"""What a forecast says of a job whose type is known."""
+
+import pytest
+from fingerprint_runs import work
+from forecast_region import make_region
+
+
+def test_a_job_of_a_known_type_is_foretold_from_its_fingerprint_and_says_how_well_it_fits():
+    region = make_region({"n1": 1})
+    shelf = region.engine.shelf
+    beat = work(80, setup_s=8)
+
+    def power(_node: str, t_s: float) -> float:
+        return float(beat[min(round(10 * t_s) - 1, len(beat) - 1)])
+
+    region.job("first", "n1")
+    region.run(2.0, power)
+    (of,) = shelf.wanted()
+    shelf.memory.take(of, ())
+    region.run(86.0, power)
+    said = region.series("first")
+    assert (said.basis, of.name, of.gpu_count) == ("observed", "type", 1)
+    region.job("first", "n1", "ended")
+    region.run(2.0, lambda _node, _t_s: 80.0)
+    (learned,) = shelf.memory.due(5.0)
+    shelf.memory.kept(learned)
+
+    region.job("second", "n1", started_ns=2)
+    begin_s = region.t_s
+    region.run(7.0, lambda node, t_s: power(node, t_s - begin_s))
+    before = region.series("second")
+    region.run(8.0, lambda node, t_s: power(node, t_s - begin_s))
+    after = region.series("second")
+
+    assert before.basis == "fingerprint"
+    assert before.confidence >= 0.5
+    assert any("fingerprint" in reason for reason in before.reasons)
+    assert before.demand[0].peak_q90_w == pytest.approx(learned.peak_w, abs=1)
+    assert after.period_s == pytest.approx(3.0, rel=0.03)
+    assert not any("unlike" in reason for reason in after.reasons)
