@@ -17,6 +17,7 @@ from easyrider_cli.import_options import import_app
 from easyrider_cli.init_options import init
 from easyrider_cli.red_button import buttons
 from easyrider_cli.token_options import tokens_app
+from easyrider_cli.train_options import training
 from easyrider_cli.trust_options import trusting
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
@@ -24,6 +25,7 @@ twin_app = typer.Typer(no_args_is_help=True, help="The simulated hardware.")
 app.add_typer(buttons)
 app.add_typer(explaining)
 app.add_typer(trusting)
+app.add_typer(training)
 app.add_typer(twin_app, name="twin")
 app.add_typer(tokens_app, name="token")
 app.add_typer(import_app, name="import")

@@ -61,6 +61,11 @@ class ApiDoor:
         found = self._ask("GET", "/v1/trust")
         return found if isinstance(found, dict) else {}
 
+    def estimate(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """What a job will draw before it starts, as `POST /v1/estimate` answers. Raises `Refused` and `NoAnswer`."""
+        found = self._ask("POST", "/v1/estimate", asked)
+        return found if isinstance(found, dict) else {}
+
     def hold(self, hold: HoldRule) -> Done:
         """See `Door`. Who holds and since when is the API's word: it knows whose token this is."""
         body = {"id": hold.id, "domains": list(hold.domains), "reason": hold.reason}

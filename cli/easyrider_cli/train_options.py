@@ -1,0 +1,67 @@
+"""`easyrider train` and `easyrider estimate` on the command line."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from easyrider_cli.red_button import Api, Authority, Json, Token
+
+training = typer.Typer()
+
+
+@training.command()
+def train(
+    source: Annotated[Path, typer.Argument(help="fingerprints: a .json or .jsonl file, or a folder of them")],
+    out: Annotated[Path, typer.Option(help="model file; its card and picture are put beside it")] = Path(
+        "estimator.json"
+    ),
+    note: Annotated[
+        str, typer.Option(help="what is to be known of these jobs, such as that they are synthetic")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Learn what jobs draw before they start, from what is remembered of those that ran."""
+    from easyrider_cli.train_command import trained
+    from easyrider_estimator.adapters import fingerprint_files
+
+    trained(
+        lambda: fingerprint_files.read(source), out=out, note=note, as_json=as_json,
+        said=Console(stderr=True), console=Console(),
+    )  # fmt: skip
+
+
+@training.command()
+def estimate(
+    gpu_model: Annotated[str, typer.Option(help="as its driver names it")],
+    gpu_count: Annotated[int, typer.Option(min=1, max=1_000_000, help="GPUs of the job in all")],
+    name: Annotated[str, typer.Option(help="of the job, as it will say it")] = "",
+    image: Annotated[str, typer.Option(help="its container's")] = "",
+    configuration: Annotated[str, typer.Option(help='its settings by comma: "batch=32,precision=bf16"')] = "",
+    gpu_max_w: Annotated[
+        float | None, typer.Option(help="nameplate of one GPU; default: as it is known")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="model file of `easyrider train`, instead of an API")
+    ] = None,
+    api: Api = None,
+    token_file: Token = None,
+    ca_file: Authority = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a job will draw before it starts: mean, 0.99 quantile and start, with intervals, or its nameplate."""
+    from easyrider_cli import estimate_command
+    from easyrider_cli.api_door import ApiDoor, BadApi
+
+    asked: dict[str, Any] = {
+        "name": name, "image": image, "configuration": configuration, "gpu_model": gpu_model,
+        "gpu_count": gpu_count, "gpu_max_w": gpu_max_w,
+    }  # fmt: skip
+    if model is not None:
+        told = estimate_command.by_file(model, asked)
+    elif api is not None and token_file is not None:
+        told = ApiDoor(api, token_file, ca_file).estimate(asked)
+    else:
+        raise BadApi("name a model file, --model FILE, or an admin API, --api URL --token-file FILE")
+    estimate_command.show(told, as_json, Console())
