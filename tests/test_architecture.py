@@ -71,7 +71,7 @@ def test_every_import_contract_holds() -> None:
 
 @pytest.mark.parametrize(
     "package",
-    ["telemetry", "forecaster", "policy", "policy_api", "actuator", "guardian", "infra_bridge"],
+    ["telemetry", "forecaster", "estimator", "policy", "policy_api", "actuator", "guardian", "infra_bridge"],
 )
 def test_every_core_is_under_contract(package: str) -> None:
     assert f'"easyrider_{package}.core"' in (ROOT / "pyproject.toml").read_text()

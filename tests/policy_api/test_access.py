@@ -19,12 +19,14 @@ LEAST = {
     ("POST", "/v1/tokens"): "admin",
     ("DELETE", "/v1/tokens/{token_id}"): "admin",
     ("PUT", "/v1/tree"): "admin",
+    ("POST", "/v1/estimate"): "viewer",
 }
 TENANTS = {
     ("GET", "/v1/jobs"),
     ("GET", "/v1/jobs/{job_id}"),
     ("GET", "/v1/explain/jobs/{job_id}"),
     ("GET", "/v1/explain/gpus/{uuid}"),
+    ("POST", "/v1/estimate"),
 }
 RANKS = ["viewer", "operator", "admin"]
 
