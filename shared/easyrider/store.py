@@ -13,7 +13,7 @@ from redis import exceptions
 
 from easyrider import store_keys as keys
 from easyrider.store_client import open_client
-from easyrider.store_port import Login, OlderRules, StorePort, StoreRefused, StoreSilent
+from easyrider.store_port import Login, OlderFingerprint, OlderRules, StorePort, StoreRefused, StoreSilent
 from easyrider.tls import TlsFiles, why_refused
 
 __all__ = ["OlderRules", "Store", "StorePort", "StoreRefused", "StoreSilent"]
@@ -45,6 +45,15 @@ if held and tonumber(held) > tonumber(ARGV[1]) then return tonumber(held) end
 redis.call('HSET', KEYS[1], 'version', ARGV[1], 'document', ARGV[2])
 return -1
 """
+# kept: "<revision> <record>"; what has no revision that counts in Lua is older than any
+_SAVE_FINGERPRINT = """
+local held = redis.call('HGET', KEYS[1], ARGV[1])
+local revision = held and tonumber(string.match(held, '^(%d+) ') or '0') or -1
+if revision >= 9007199254740992 then revision = 0 end
+if revision >= tonumber(ARGV[2]) then return revision end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
+return -1
+"""
 
 
 class Store:
@@ -56,6 +65,7 @@ class Store:
         self._renew = client.register_script(_RENEW)
         self._give_up = client.register_script(_GIVE_UP)
         self._save_rules = client.register_script(_SAVE_RULES)
+        self._save_fingerprint = client.register_script(_SAVE_FINGERPRINT)
 
     @classmethod
     @asynccontextmanager
@@ -127,14 +137,26 @@ class Store:
         )
         return None if version is None or document is None else (int(version), document)
 
-    async def save_fingerprint(self, tree: str, type_key: str, data: bytes) -> None:
+    async def save_fingerprint(self, tree: str, kept_id: str, revision: int, data: bytes) -> None:
         """See `StorePort`."""
-        await self._ask("save_fingerprint", self._client.set(keys.fingerprint(tree, type_key), data))
+        call = self._save_fingerprint(keys=[keys.fingerprints(tree)], args=[kept_id, revision, data])
+        held = int(await self._ask("save_fingerprint", call))
+        if held >= 0:
+            raise OlderFingerprint(held, revision)
 
-    async def load_fingerprint(self, tree: str, type_key: str) -> bytes | None:
+    async def load_fingerprint(self, tree: str, kept_id: str) -> tuple[int, bytes] | None:
         """See `StorePort`."""
-        found = await self._ask("load_fingerprint", self._client.get(keys.fingerprint(tree, type_key)))
-        return None if found is None else bytes(found)
+        found = await self._ask("load_fingerprint", self._client.hget(keys.fingerprints(tree), kept_id))
+        return None if found is None else _revised(found)
+
+    async def load_fingerprints(self, tree: str) -> dict[str, tuple[int, bytes]]:
+        """See `StorePort`."""
+        found = await self._ask("load_fingerprints", self._client.hgetall(keys.fingerprints(tree)))
+        return {name.decode("utf-8", "replace"): _revised(value) for name, value in found.items()}
+
+    async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
+        """See `StorePort`."""
+        await self._ask("forget_fingerprint", self._client.hdel(keys.fingerprints(tree), kept_id))
 
     async def _ask(self, verb: str, call: Awaitable[Any]) -> Any:
         """The answer, or its absence by name. A call given up takes its connection with it."""
@@ -149,6 +171,14 @@ class Store:
             raise StoreSilent(verb, _why_silent(fault)) from fault
         except exceptions.RedisError as fault:
             raise StoreRefused(verb, str(fault)) from fault
+
+
+def _revised(value: bytes) -> tuple[int, bytes]:
+    """Revision and data; revision 0 and all of it where no revision stands before it that Lua can count."""
+    revision, blank, data = bytes(value).partition(b" ")
+    if blank and revision.isdigit() and len(revision) <= 16 and int(revision) < EPOCH_LIMIT:
+        return int(revision), data
+    return 0, bytes(value)
 
 
 def _ms(lease_s: float) -> int:

@@ -58,13 +58,17 @@ def _policy(tree: str, scope: str | None) -> StoreGrants:
 def _api(tree: str, _scope: str | None) -> StoreGrants:
     return StoreGrants(
         (keys.rules(tree), keys.every(tree, "token"), keys.every(tree, "receipt")),
-        tuple(keys.every(tree, kind) for kind in _SCOPED),
+        (*(keys.every(tree, kind) for kind in _SCOPED), keys.fingerprints(tree)),
         ("get", "set", "del", "hget", "hset", "hdel", "hmget", "hgetall", *_SCRIPTS),
     )
 
 
 def _forecaster(tree: str, _scope: str | None) -> StoreGrants:
-    return StoreGrants((keys.every(tree, "fp"),), (keys.rules(tree),), ("get", "set", "hmget"))
+    return StoreGrants(
+        (keys.fingerprints(tree),),
+        (keys.rules(tree),),
+        ("hget", "hset", "hdel", "hmget", "hgetall", *_SCRIPTS),
+    )
 
 
 def _recorder(tree: str, _scope: str | None) -> StoreGrants:

@@ -1,6 +1,5 @@
 """Every key in the store. Nothing outside the store's files knows them."""
 
-import hashlib
 import re
 
 _PART = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -40,9 +39,9 @@ def state(tree: str, region: str) -> str:
     return f"er:{_part(tree)}:state:{_part(region)}"
 
 
-def fingerprint(tree: str, type_key: str) -> str:
-    """What was learned about a type of job; any text is allowed as type, so its hash stands in the key."""
-    return f"er:{_part(tree)}:fp:{hashlib.sha256(type_key.encode()).hexdigest()[:32]}"
+def fingerprints(tree: str) -> str:
+    """Hash of what was learned about types of jobs, by id: "<revision> <record>"."""
+    return f"er:{_part(tree)}:fingerprints"
 
 
 def every(tree: str, kind: str) -> str:

@@ -31,6 +31,14 @@ class OlderRules(StoreRefused):
         super().__init__("save_rules", f"it holds version {held}, newer than {offered}")
 
 
+class OlderFingerprint(StoreRefused):
+    """The store holds this fingerprint at the same revision or a newer one; what it holds stays."""
+
+    def __init__(self, held: int, offered: int) -> None:
+        self.held, self.offered = held, offered
+        super().__init__("save_fingerprint", f"it holds revision {held}, not older than {offered}")
+
+
 @dataclass(frozen=True, slots=True)
 class Login:
     """A user of the store, and the file that holds its password; the password itself stays there."""
@@ -75,10 +83,18 @@ class StorePort(Protocol):
         """Version and document; None where there is none."""
         ...
 
-    async def save_fingerprint(self, tree: str, type_key: str, data: bytes) -> None:
-        """Keep what was learned about a type of job."""
+    async def save_fingerprint(self, tree: str, kept_id: str, revision: int, data: bytes) -> None:
+        """Keep what was learned under this id. Raises `OlderFingerprint` where as new a revision is kept."""
         ...
 
-    async def load_fingerprint(self, tree: str, type_key: str) -> bytes | None:
-        """What was learned about a type of job."""
+    async def load_fingerprint(self, tree: str, kept_id: str) -> tuple[int, bytes] | None:
+        """Revision and data; None where there is none. Revision 0: what is there was not kept by us."""
+        ...
+
+    async def load_fingerprints(self, tree: str) -> dict[str, tuple[int, bytes]]:
+        """Every one by its id, as `load_fingerprint` gives it."""
+        ...
+
+    async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
+        """Keep nothing under this id."""
         ...

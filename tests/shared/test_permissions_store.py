@@ -21,23 +21,24 @@ SCRIPTED = {"EVALSHA", "SCRIPT LOAD"}
 WRITES: dict[str, tuple[str, ...]] = {
     "policy": ("er:site:rules", "er:site:leader:*", "er:site:epoch:*", "er:site:state:*"),
     "api": ("er:site:rules", "er:site:token:*", "er:site:receipt:*"),
-    "forecaster": ("er:site:fp:*",),
+    "forecaster": ("er:site:fingerprints",),
     "recorder": (),
 }
 READS: dict[str, tuple[str, ...]] = {
     "policy": (),
-    "api": ("er:site:leader:*", "er:site:epoch:*", "er:site:state:*"),
+    "api": ("er:site:leader:*", "er:site:epoch:*", "er:site:state:*", "er:site:fingerprints"),
     "forecaster": ("er:site:rules",),
     "recorder": ("er:site:rules",),
 }
 COMMANDS: dict[str, set[str]] = {
     "policy": {"GET", "SET", "DEL", "PEXPIRE", "HGET", "HSET", "HMGET", "HGETALL", *SCRIPTED},
     "api": {"GET", "SET", "DEL", "HGET", "HSET", "HDEL", "HMGET", "HGETALL", *SCRIPTED},
-    "forecaster": {"GET", "SET", "HMGET"},
+    "forecaster": {"HGET", "HSET", "HDEL", "HMGET", "HGETALL", *SCRIPTED},
     "recorder": {"HMGET"},
 }
 KEYS = [
-    "er:site:rules", "er:site:leader:r1", "er:site:epoch:r1", "er:site:state:r1", "er:site:fp:abc",
+    "er:site:rules", "er:site:leader:r1", "er:site:epoch:r1", "er:site:state:r1", "er:site:fingerprints",
+    "er:site:fingerprints:x",
     "er:site:token:abc", "er:site:token:list", "er:site:receipt:abc", "er:site:leader", "er:site:unheardof:x",
     "er:other:rules", "er:other:leader:r1", "er:other:token:abc", "er:site2:state:r1", "er:", "anything",
 ]  # fmt: skip
@@ -141,7 +142,7 @@ def test_a_script_reaches_no_further_than_its_user(kept: Kept) -> None:
         assert answer.startswith(b"-")
         assert b"ACL" in answer or b"permission" in answer, answer
     assert keys.ask(("EXISTS", "er:site:token:abc")) == [b":1\r\n"]
-    assert kept.users["forecaster"].denied(("SCRIPT", "LOAD", reach), ("EVALSHA", _sha(reach), "0")) == [
+    assert kept.users["recorder"].denied(("SCRIPT", "LOAD", reach), ("EVALSHA", _sha(reach), "0")) == [
         True,
         True,
     ]
@@ -184,10 +185,14 @@ async def test_every_verb_of_a_service_works_with_its_own_rights_alone(kept: Kep
         with pytest.raises(StoreRefused):
             await store.load_fingerprint("site", "llama")
         with pytest.raises(StoreRefused):
+            await store.save_fingerprint("site", "llama", 1, b"x")
+        with pytest.raises(StoreRefused):
             await store.take_lead("other", "r9", "me", 0, 5.0)
     async with Store.connect(url, **shown("forecaster")) as store:  # type: ignore[arg-type]
-        await store.save_fingerprint("site", "llama", b"x")
-        assert await store.load_fingerprint("site", "llama") == b"x"
+        await store.save_fingerprint("site", "llama", 1, b"x")
+        assert await store.load_fingerprint("site", "llama") == (1, b"x")
+        assert await store.load_fingerprints("site") == {"llama": (1, b"x")}
+        await store.forget_fingerprint("site", "llama")
         assert await store.load_rules("site") == (3, b"{}")
         with pytest.raises(StoreRefused):
             await store.save_rules("site", 4, b"{}")

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from easyrider import store_keys
 from easyrider.embedded import ServerProcess
 from easyrider.store import Store
 from easyrider.store_keys import BadKeyPart
-from easyrider.store_port import OlderRules, StorePort
+from easyrider.store_port import OlderFingerprint, OlderRules, StorePort
 from easyrider.testing import FakeStore
 
 
@@ -124,11 +125,46 @@ async def test_rules_are_kept_with_their_version_and_never_go_back(store: StoreP
     assert await store.load_rules(tree) == (3, b"three again")
 
 
-async def test_a_fingerprint_is_found_by_any_type_of_job(store: StorePort, tree: str) -> None:
-    await store.save_fingerprint(tree, "llama 70b: 8x8/fsdp ü", b"\x00template")
+async def test_fingerprints_are_kept_by_id_with_their_revision_and_never_go_back(
+    store: StorePort, tree: str
+) -> None:
+    assert await store.load_fingerprint(tree, "a-0") is None
+    await store.save_fingerprint(tree, "a-0", 1, b"\x00one")
+    await store.save_fingerprint(tree, "a-0", 3, b"3 three")
+    await store.save_fingerprint(tree, "b-1", 1, b"")
 
-    assert await store.load_fingerprint(tree, "llama 70b: 8x8/fsdp ü") == b"\x00template"
-    assert await store.load_fingerprint(tree, "llama 70b") is None
+    for offered in (2, 3):
+        with pytest.raises(OlderFingerprint) as caught:
+            await store.save_fingerprint(tree, "a-0", offered, b"late")
+        assert caught.value.held == 3
+
+    assert await store.load_fingerprint(tree, "a-0") == (3, b"3 three")
+    assert await store.load_fingerprints(tree) == {"a-0": (3, b"3 three"), "b-1": (1, b"")}
+
+
+async def test_a_fingerprint_that_is_forgotten_is_gone_and_may_begin_again(
+    store: StorePort, tree: str
+) -> None:
+    await store.save_fingerprint(tree, "a-0", 9, b"nine")
+    await store.forget_fingerprint(tree, "a-0")
+    await store.forget_fingerprint(tree, "never-was")
+
+    await store.save_fingerprint(tree, "a-0", 1, b"one")
+
+    assert await store.load_fingerprints(tree) == {"a-0": (1, b"one")}
+
+
+@pytest.mark.parametrize("spoiled", [b"", b"junk", b"12", b"-4 x", b"99999999999999999999 x", b"\xff\xfe 1"])
+async def test_what_somebody_else_put_in_a_fingerprints_place_has_no_revision_and_is_replaced(
+    valkey: ServerProcess, tree: str, spoiled: bytes
+) -> None:
+    async with Store.connect(valkey.url, deadline_s=5.0) as store:
+        await store._client.hset(store_keys.fingerprints(tree), "a-0", spoiled)
+
+        assert await store.load_fingerprint(tree, "a-0") == (0, spoiled)
+        await store.save_fingerprint(tree, "a-0", 1, b"one")
+
+        assert await store.load_fingerprint(tree, "a-0") == (1, b"one")
 
 
 async def test_a_name_that_would_reach_into_another_key_is_refused(store: StorePort) -> None:

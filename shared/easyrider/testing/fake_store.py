@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from easyrider import store_keys as keys
-from easyrider.store_port import OlderRules, StoreRefused, StoreSilent
+from easyrider.store_port import OlderFingerprint, OlderRules, StoreRefused, StoreSilent
 
 
 class FakeStore:
@@ -19,7 +19,8 @@ class FakeStore:
         self._epochs: dict[str, int] = {}
         self._states: dict[str, dict[str, bytes]] = {}
         self._rules: dict[str, tuple[int, bytes]] = {}
-        self._fingerprints: dict[str, bytes] = {}
+        self.fingerprints: dict[str, dict[str, tuple[int, bytes]]] = {}
+        """By key and id; tests may put there what nobody would keep."""
 
     @classmethod
     @asynccontextmanager
@@ -85,15 +86,28 @@ class FakeStore:
         self._ask("load_rules")
         return self._rules.get(keys.rules(tree))
 
-    async def save_fingerprint(self, tree: str, type_key: str, data: bytes) -> None:
+    async def save_fingerprint(self, tree: str, kept_id: str, revision: int, data: bytes) -> None:
         """See `StorePort`."""
         self._ask("save_fingerprint", writes=True)
-        self._fingerprints[keys.fingerprint(tree, type_key)] = data
+        kept = self.fingerprints.setdefault(keys.fingerprints(tree), {})
+        if kept_id in kept and kept[kept_id][0] >= revision:
+            raise OlderFingerprint(kept[kept_id][0], revision)
+        kept[kept_id] = revision, data
 
-    async def load_fingerprint(self, tree: str, type_key: str) -> bytes | None:
+    async def load_fingerprint(self, tree: str, kept_id: str) -> tuple[int, bytes] | None:
         """See `StorePort`."""
         self._ask("load_fingerprint")
-        return self._fingerprints.get(keys.fingerprint(tree, type_key))
+        return self.fingerprints.get(keys.fingerprints(tree), {}).get(kept_id)
+
+    async def load_fingerprints(self, tree: str) -> dict[str, tuple[int, bytes]]:
+        """See `StorePort`."""
+        self._ask("load_fingerprints")
+        return dict(self.fingerprints.get(keys.fingerprints(tree), {}))
+
+    async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
+        """See `StorePort`."""
+        self._ask("forget_fingerprint", writes=True)
+        self.fingerprints.get(keys.fingerprints(tree), {}).pop(kept_id, None)
 
     def _held(self, key: str) -> tuple[int, str, float] | None:
         held = self._leases.get(key)
