@@ -8,6 +8,7 @@ from easyrider.store import Store
 from easyrider_forecaster.adapters.fit_pool import FitPool
 from easyrider_forecaster.config import PREFIX, Config
 from easyrider_forecaster.core.engine import Engine
+from easyrider_forecaster.fingerprint_desk import FingerprintDesk
 from easyrider_forecaster.handlers import Desk
 
 _STALE_S = 3.0
@@ -35,6 +36,8 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("speak", desk.speak(config.control_period_s))
         life.spawn("compile", desk.compile(config.compiled_from))
         life.spawn("rules", desk.follow_rules(store))
+        keeper = FingerprintDesk(shelf=engine.shelf, store=store, tree=config.tree)
+        life.spawn("fingerprints", keeper.keep())
         if pool is not None:
             life.spawn("fits", desk.fit())
             life.on_stop(pool.close)

@@ -40,6 +40,9 @@ class Track:
     revision: int = 0  # held under that variant
     shown: Fingerprint | None = None  # what is to be kept of it
     over: bool = False
+    offered: tuple[Fingerprint, Fingerprint] | None = (
+        None  # what was last to be kept, and what it was made of
+    )
 
 
 class Memory:
@@ -95,11 +98,22 @@ class Memory:
             self._misses.remove(one)
             return
         for key, track in list(self._waiting.items()):
-            if track.of.id == one.type.id and track.slot == one.variant:
-                del self._waiting[key]
+            if track.offered is not None and track.offered[0] is one:
                 track.revision = one.revision
-                if track.over:
-                    self._miss_others(one)
+                if track.offered[1] is track.shown:  # else it has shown more meanwhile
+                    del self._waiting[key]
+                    if track.over:
+                        self._miss_others(one)
+            elif track.of.id == one.type.id and track.slot == one.variant:
+                track.base, track.revision = one, one.revision  # another run of the same kind goes on top
+
+    def refuse(self, one: Fingerprint) -> None:
+        """It cannot be kept: what it was made of is dropped, and counts as lost."""
+        self._misses = [miss for miss in self._misses if miss is not one]
+        for key, track in list(self._waiting.items()):
+            if track.offered is not None and track.offered[0] is one:
+                del self._waiting[key]
+                self.lost += 1
 
     def overtaken(self, one: Fingerprint, held: Fingerprint | None, revision: int) -> None:
         """The store holds a newer one: this run goes on top of that. None: it cannot be read, and is replaced."""
@@ -126,10 +140,12 @@ class Memory:
         assert track.slot is not None
         one = adapted(track.base, track.shown)
         learned_s = track.base.learned_unix_s if track.base is not None else now_unix_s
-        return msgspec.structs.replace(
+        made = msgspec.structs.replace(
             one, variant=track.slot, revision=track.revision + 1, missed=0,
             learned_unix_s=learned_s, updated_unix_s=now_unix_s,
         )  # fmt: skip
+        track.offered = made, track.shown
+        return made
 
     def _choose(self, track: Track) -> None:
         assert track.shown is not None
