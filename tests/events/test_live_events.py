@@ -172,7 +172,7 @@ def test_limits_that_somebody_else_writes_and_the_demotion_that_follows_a_quarre
     before_w = site.limits_w()["node-1"]
 
     end_s = time.monotonic() + 60.0
-    while not stream.of("demotion"):  # a write that a command crosses is not told apart from it
+    while not stream.of("demotion"):  # one alone demotes nobody
         assert time.monotonic() < end_s, "nobody noticed who else sets limits"
         subprocess.run([sys.executable, "-c", ROGUE], env=environ, check=True, timeout=30)
         until(lambda: max(site.limits_w()["node-1"]) < 700.0 or stream.of("demotion"), 10, "it taken back")

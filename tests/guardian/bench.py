@@ -64,6 +64,7 @@ class Bench:
         standing = resume(None, None, terms, "b", boot_ns())
         self.node = Node(terms, Minter("b", "site", "n1"), crew, Keeper(state), standing, None)
         self.rounds, self.seq = Rounds(self.node), 0
+        self.looked = lambda: None
 
     def go_until(self, true, within_s=5):
         end_s = time.monotonic() + within_s
@@ -94,4 +95,5 @@ class Bench:
     def _say(self, kind, **fields):
         self.seq += 1
         own = {"tree": "site", "region": "local", "node": "n1", "epoch": 1, "seq": self.seq, "ttl_s": 5.0}
-        return obey(self.node, wire.encode(kind(**{**own, "nonce": self.mint(), **fields})))
+        command = wire.encode(kind(**{**own, "nonce": self.mint(), **fields}))
+        return obey(self.node, command, self.looked)

@@ -1,7 +1,8 @@
 """A command from its bytes to its ack: fenced, stored, written lowers first, read back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from easyrider import wire
 from easyrider.messages import ExitGrant, Hold, LimitAck, SetLimits
@@ -16,8 +17,20 @@ from easyrider_guardian.restoring import restore
 KINDS = (SetLimits, Hold, ExitGrant)
 
 
-def obey(node: Node, data: bytes) -> LimitAck:
-    """The answer to the command in `data`. Raises `MalformedMessage`: counted by the caller, nothing changes."""
+class Done(NamedTuple):
+    """What became of a command; `refusals` by UUID."""
+
+    refused: str | None
+    accepted: bool
+    refusals: Mapping[str, str]
+
+
+def obey(node: Node, data: bytes, looked: Callable[[], None] = lambda: None) -> LimitAck:
+    """The answer to the command in `data`. Raises `MalformedMessage`: counted by the caller, nothing changes.
+
+    `looked` is called before the command moves anything, and when it has moved all before boards are looked at again:
+    what moves between two such moments, or after the last, was moved by somebody else.
+    """
     command = wire.decode(data, KINDS)
     assert isinstance(command, SetLimits | Hold | ExitGrant)
     began_ns = boot_ns()
@@ -25,16 +38,20 @@ def obey(node: Node, data: bytes) -> LimitAck:
         # Looking takes time: the fence is asked after it, and again by every write.
         node.crew.look_now()
     node.absorb()
+    looked()
     now_ns = boot_ns()
     lease = fence.judge(command, node.standing, node.terms, node.minter, now_ns)
     if isinstance(lease, fence.Refusal):
-        return _ack(node, command, lease.reason, False, {})
-    if isinstance(command, SetLimits):
-        return _set_limits(node, command, lease, node.readings(now_ns, began_ns), now_ns)
-    if isinstance(command, ExitGrant):
-        return _exit(node, command, lease)
-    stored = node.keep(transitions.granted(node.standing, command, lease))
-    return _ack(node, command, None if stored else "cannot_store", True, {})
+        done = Done(lease.reason, False, {})
+    elif isinstance(command, SetLimits):
+        done = _set_limits(node, command, lease, node.readings(now_ns, began_ns), now_ns)
+    elif isinstance(command, ExitGrant):
+        done = _exit(node, command, lease)
+    else:
+        stored = node.keep(transitions.granted(node.standing, command, lease))
+        done = Done(None if stored else "cannot_store", True, {})
+    looked()
+    return _ack(node, command, *done)
 
 
 def _set_limits(
@@ -43,9 +60,9 @@ def _set_limits(
     lease: fence.Lease,
     readings: Mapping[str, Reading | None],
     now_ns: int,
-) -> LimitAck:
+) -> Done:
     if len({limit.uuid for limit in command.limits}) != len(command.limits):
-        return _ack(node, command, "duplicate_gpu", False, {})
+        return Done("duplicate_gpu", False, {})
     entries = vector.weigh(
         command.limits,
         readings,
@@ -60,14 +77,14 @@ def _set_limits(
     if found and found != node.baselines:
         if not node.keeper.keep_baselines(found):
             # Nothing may be written that could not be put back.
-            return _ack(node, command, "cannot_store", False, {})
+            return Done("cannot_store", False, {})
         node.baselines = found
     before = node.standing
     stored = node.keep(transitions.held(transitions.granted(before, command, lease), entries))
     refusals = _write(node, command, lease, entries, stored)
     unraised = [entry.uuid for entry in entries if entry.raises and entry.uuid in refusals]
     node.standing = transitions.not_raised(node.standing, before, unraised)
-    return _ack(node, command, None if stored else "cannot_store", True, refusals)
+    return Done(None if stored else "cannot_store", True, refusals)
 
 
 def _write(
@@ -115,17 +132,17 @@ def _order(node: Node, command: SetLimits, lease: fence.Lease, entry: Entry) -> 
     )
 
 
-def _exit(node: Node, command: ExitGrant, lease: fence.Lease) -> LimitAck:
+def _exit(node: Node, command: ExitGrant, lease: fence.Lease) -> Done:
     stored = node.keep(transitions.granted(node.standing, command, lease))
     uuids = command.gpus or tuple(needed(node.baselines))
     refusals = restore(
         node, uuids, "exit", lambda now_ns: "stale_nonce" if fence.late_for_a_write(lease, now_ns) else None
     )
-    return _ack(node, command, None if stored else "cannot_store", True, refusals)
+    return Done(None if stored else "cannot_store", True, refusals)
 
 
 def _ack(
-    node: Node, command: fence.Command, refused: str | None, accepted: bool, refusals: dict[str, str]
+    node: Node, command: fence.Command, refused: str | None, accepted: bool, refusals: Mapping[str, str]
 ) -> LimitAck:
     # A reader drops what it saw before the moment an ack names, so no reading in it may be older than that moment.
     seen_mono_ns, seen_ns = mono_ns(), boot_ns()

@@ -59,6 +59,7 @@ class Guardian:
             now_ns = boot_ns()
             for peer, request in self._listener.wait((self._next_ns() - now_ns) / 1e9):
                 self._listener.send(peer, self._answer(peer, request))
+                self._tell(boot_ns())  # before another of them is obeyed
             now_ns = boot_ns()
             self._rounds.go(now_ns)
             code = self._leave(now_ns)
@@ -89,7 +90,7 @@ class Guardian:
             return Reply(id=number, kind="refused", why="not_permitted")
         if request.verb == "apply":
             try:
-                ack = obey(self._node, request.body)
+                ack = obey(self._node, request.body, lambda: self._tell(boot_ns()))
             except MalformedMessage as fault:
                 self._listener.malformed += 1
                 log.bounded(self._log, fault.reason, 10).warning("a command was malformed", fault=str(fault))
