@@ -12,7 +12,7 @@ from rich.console import Console
 
 from easyrider.errors import EasyRiderError
 from easyrider_cli.preflight import writable_file
-from easyrider_estimator.adapters.fingerprint_files import Found
+from easyrider_estimator.adapters.fingerprint_files import Found, save
 from easyrider_estimator.adapters.model_file import write
 from easyrider_estimator.core.card import card
 from easyrider_estimator.core.model import Ready, decode, encode
@@ -26,12 +26,21 @@ class CannotTrain(EasyRiderError):
 
 
 def trained(
-    source: Callable[[], Found], *, out: Path, note: str, as_json: bool, said: Console, console: Console
-) -> None:
+    source: Callable[[], Found], *, out: Path, note: str, export: Path | None, as_json: bool, said: Console,
+    console: Console,
+) -> None:  # fmt: skip
     """Read, train, write the model, and its card and picture beside it. Raises `EasyRiderError`, `OSError`."""
-    writable_file("--out", out)
+    for option, file in (("--out", out), ("--export", export)):
+        if file is not None:
+            writable_file(option, file)
+    if out.suffix in (".md", ".png"):
+        raise CannotTrain(f"--out {out}: its card or its picture would be written over it; name it .json")
     grow, library = _library()
     found = source()
+    if export is not None:
+        said.print(
+            f"{save(export, found.by_id.values())} fingerprints in {export}", markup=False, highlight=False
+        )
     for line in found.unreadable[:_UNREADABLE_SHOWN]:
         said.print(f"left aside: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if more := len(found.unreadable[_UNREADABLE_SHOWN:]):

@@ -7,28 +7,41 @@ import typer
 from rich.console import Console
 
 from easyrider_cli.red_button import Api, Authority, Json, Token
+from easyrider_cli.token_options import Installation, Run, Tree, Url
 
 training = typer.Typer()
 
 
 @training.command()
 def train(
-    source: Annotated[Path, typer.Argument(help="fingerprints: a .json or .jsonl file, or a folder of them")],
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            help="a .json or .jsonl file of fingerprints, or a folder of them; default: the store"
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="model file; its card and picture are put beside it")] = Path(
         "estimator.json"
     ),
     note: Annotated[
         str, typer.Option(help="what is to be known of these jobs, such as that they are synthetic")
     ] = "",
+    export: Annotated[
+        Path | None, typer.Option(help="also write the fingerprints that were read here, one a line")
+    ] = None,
+    run: Run = None,
+    installation: Installation = None,
+    redis_url: Url = None,
+    tree: Tree = None,
     as_json: Json = False,
 ) -> None:
     """Learn what jobs draw before they start, from what is remembered of those that ran."""
+    from easyrider_cli import train_source
     from easyrider_cli.train_command import trained
-    from easyrider_estimator.adapters import fingerprint_files
 
     trained(
-        lambda: fingerprint_files.read(source), out=out, note=note, as_json=as_json,
-        said=Console(stderr=True), console=Console(),
+        lambda: train_source.found(source, run, installation, redis_url, tree), out=out, note=note, export=export,
+        as_json=as_json, said=Console(stderr=True), console=Console(),
     )  # fmt: skip
 
 

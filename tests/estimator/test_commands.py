@@ -1,5 +1,6 @@
 """docs/estimator.md: its commands are run as they stand there, on SYNTHETIC jobs; and refusals of `easyrider train`."""
 
+import asyncio
 import json
 import re
 import shlex
@@ -12,9 +13,12 @@ import pytest
 from rich.console import Console
 from synthetic_jobs import NOTE, job_type, jobs, model_file
 
+from easyrider.fingerprints import Fingerprint, encode
+from easyrider.store import Store
+from easyrider.testing.servers import redis_server
 from easyrider_cli import estimate_command, train_command
 from easyrider_cli.__main__ import app
-from easyrider_estimator.adapters.fingerprint_files import read, save
+from easyrider_estimator.adapters.fingerprint_files import NoFingerprints, read, save
 from easyrider_estimator.adapters.model_file import write
 from easyrider_estimator.core.training import TooFewFingerprints
 
@@ -44,11 +48,35 @@ def test_its_commands_work_one_after_the_other_as_they_stand(
     trained, machine, estimated, unknown = said
     assert "60 fingerprints" in trained
     assert json.loads(machine)["sha256"] == json.loads((tmp_path / "other.json").read_text())["sha256"]
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "fingerprints.jsonl").read_bytes()
     assert "SYNTHETIC jobs" in estimated
     assert re.search(r"reserve \d+\.\d kW for 64 GPUs", estimated)
     assert json.loads(unknown)["reserve_w"] == 64_000.0
     assert (tmp_path / "estimator.md").read_text().startswith("# Model card")
     assert (tmp_path / "estimator.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_fingerprints_are_read_from_the_store_and_what_is_none_is_left_aside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = jobs(45, seed=1)
+    with redis_server() as server:
+        store = ["--redis-url", server.url, "--tree", "hall"]
+        with pytest.raises(NoFingerprints, match="nothing was learned"):
+            app(["train", *store, "--out", str(tmp_path / "none.json")], standalone_mode=False)
+        asyncio.run(keep(server.url, kept))
+
+        app(["train", *store, "--out", str(tmp_path / "estimator.json"), "--json"], standalone_mode=False)
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["fingerprints"], told["unreadable"]) == (45, 1)
+
+
+async def keep(url: str, kept: list[Fingerprint]) -> None:
+    async with Store.connect(url, deadline_s=5.0) as store:
+        for one in kept:
+            await store.save_fingerprint("hall", one.id, 1, encode(one))
+        await store.save_fingerprint("hall", "damaged", 1, b"{")
 
 
 def test_too_few_fingerprints_leave_the_model_that_was_there(tmp_path: Path) -> None:
@@ -57,7 +85,7 @@ def test_too_few_fingerprints_leave_the_model_that_was_there(tmp_path: Path) -> 
 
     with pytest.raises(TooFewFingerprints):
         train_command.trained(
-            lambda: read(tmp_path), out=tmp_path / "model.json", note="", as_json=False,
+            lambda: read(tmp_path), out=tmp_path / "model.json", note="", export=None, as_json=False,
             said=Console(file=StringIO()), console=Console(file=StringIO()),
         )  # fmt: skip
 

@@ -1,6 +1,8 @@
 """A model out of SYNTHETIC fingerprints: what it learns from, what it keeps, and how its file is refused."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,7 +15,7 @@ from easyrider_estimator.adapters.fingerprint_files import NoFingerprints, read,
 from easyrider_estimator.adapters.lightgbm_trees import grow
 from easyrider_estimator.adapters.model_file import ModelFile, write
 from easyrider_estimator.core.card import card
-from easyrider_estimator.core.margins import covered, margin
+from easyrider_estimator.core.margins import Margin, by_board, covered, margin
 from easyrider_estimator.core.model import MOST_BYTES, ModelUnreadable, Ready, decode, encode
 from easyrider_estimator.core.training import TooFewFingerprints, train
 
@@ -63,6 +65,30 @@ def test_what_matters_most_is_told_and_shares_add_up(ready: Ready) -> None:
     assert sum(told.values()) == pytest.approx(1.0)
     assert max(told, key=told.__getitem__) in ("image", "name")  # families differ most, and both tell them
     assert told["configuration.batch"] > 0.01
+
+
+def test_no_type_is_judged_by_trees_that_learned_from_another_of_its_variants() -> None:
+    once = jobs(45, seed=4)
+    found = [*once, *(msgspec.structs.replace(one, variant=1) for one in once)]
+    fits: list[Counter[tuple[float, ...]]] = []
+
+    def spy(rows: Sequence[Sequence[float]], wanted: Sequence[float]) -> str:
+        fits.append(Counter(tuple(row) for row in rows))
+        return grow(rows, wanted)
+
+    train(found, spy, library="", made_unix_s=0.0, note="", progress=lambda _done, _of, _what: None)
+
+    assert all(count % 2 == 0 for fit in fits for count in fit.values())
+
+
+def test_a_board_whose_jobs_scatter_has_wider_margins_than_one_whose_jobs_do_not() -> None:
+    found = by_board(
+        [*([0.01, -0.01] * 30), *([0.2, -0.2] * 30), 0.5, -0.5], ["calm"] * 60 + ["wild"] * 60 + ["new"] * 2
+    )
+
+    assert found["calm"] == Margin(low=-0.01, high=0.01)
+    assert found["wild"] == Margin(low=-0.2, high=0.2)
+    assert found["new"] == Margin(low=-0.5, high=0.5)  # of few jobs: the widest that any needed
 
 
 def test_a_margin_counts_each_tail_outwards() -> None:
