@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,11 @@ import yaml
 from bus_attempts import Attempts
 from installed_site import settings, until, write_site
 
+from easyrider.bus import Bus
+from easyrider.bus_port import NoAnswer
 from easyrider.embedded import ServerProcess, nats_process
 from easyrider.free_ports import free_port
+from easyrider.messages import Answer, Ask
 from easyrider.tls import TlsFiles
 from easyrider_cli.init_site import BadSite
 
@@ -39,6 +42,13 @@ class Linked:
         here = self.folder / name
         tls = TlsFiles(ca=here / "ca.pem", certificate=here / "certificate.pem", key=here / "key.pem")
         return Attempts(server.port, seed or here / f"{name}.nk", tls.context())
+
+    def bus(self, name: str, server: ServerProcess) -> AbstractAsyncContextManager[Bus]:
+        """The same user, by the product's own connection."""
+        here = self.folder / name
+        tls = TlsFiles(ca=here / "ca.pem", certificate=here / "certificate.pem", key=here / "key.pem")
+        url = f"tls://127.0.0.1:{server.port}"
+        return Bus.connect(url, name=name, seed_file=here / f"{name}.nk", tls=tls, wait_s=5.0)
 
 
 def rules(folder: Path) -> Path:
@@ -183,3 +193,21 @@ def test_a_region_that_is_none_is_told(tmp_path: Path) -> None:
         write_site(
             tmp_path / "site", nodes=None, rules_file=rules(tmp_path), tree=None, buses=["top=x", "row1"]
         )
+
+
+async def test_a_question_from_above_is_answered_by_the_coordinator_of_the_region(linked: Linked) -> None:
+    async def answer(ask: Ask) -> Answer:
+        return Answer(
+            tree=ask.tree, region="row1", ok=True, reason="", epoch=3, version=7, t_ns=1, body=b"x" * 200_000
+        )
+
+    async with linked.bus("policy-row1", linked.row) as row, linked.bus("api", linked.top) as top:
+        await row.answer("row1", answer)
+        until_s, told = time.monotonic() + 10.0, None
+        while told is None:
+            try:
+                told = await top.ask("row1", Ask(tree="hall", region="row1", what="state", who="api"), 1.0)
+            except NoAnswer:
+                assert time.monotonic() < until_s, "the question or its answer does not cross the link"
+
+    assert (told.region, told.version, len(told.body)) == ("row1", 7, 200_000)
