@@ -13,6 +13,7 @@ from rich.console import Console
 from easyrider.errors import EasyRiderError
 from easyrider_cli.bench_command import bench_app
 from easyrider_cli.explain_options import explaining
+from easyrider_cli.fingerprint_options import remembering
 from easyrider_cli.import_options import import_app
 from easyrider_cli.init_options import init
 from easyrider_cli.red_button import buttons
@@ -26,6 +27,7 @@ app.add_typer(buttons)
 app.add_typer(explaining)
 app.add_typer(trusting)
 app.add_typer(training)
+app.add_typer(remembering)
 app.add_typer(twin_app, name="twin")
 app.add_typer(tokens_app, name="token")
 app.add_typer(import_app, name="import")
