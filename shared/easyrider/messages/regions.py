@@ -1,9 +1,13 @@
-"""What passes between a coordinator and its parent."""
+"""What passes between a coordinator and its parent.
+
+The two may be of neighbouring versions for as long as an upgrade lasts, on hosts that nobody upgrades together: a field
+that a reader does not know is passed over (shared/decisions/0040).
+"""
 
 from easyrider.messages.base import Count, Message, Name, Watts
 
 
-class Demand(Message, tag="demand", frozen=True):
+class Demand(Message, tag="demand", frozen=True, forbid_unknown_fields=False):
     """A child's need: observed, floor and want, and what watts are worth (concave, watts against weighted work).
 
     Wall watts of the region's domain. It also answers: `highest_epoch` and `highest_seq` name the newest `Budget`
@@ -34,7 +38,7 @@ class Demand(Message, tag="demand", frozen=True):
     job_shares: bytes = b""  # f4: share of natural draw that its own limits leave to each, 0 to 1
 
 
-class Budget(Message, tag="budget", frozen=True):
+class Budget(Message, tag="budget", frozen=True, forbid_unknown_fields=False):
     """A parent's grant; the lease counts from the mint of the echoed nonce.
 
     Of jobs that other coordinators limit too it echoes the smallest share: there is no use in more. Columns as in
