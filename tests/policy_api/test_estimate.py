@@ -7,13 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inner_house import Inner
 from live_api import api_process, first_token, up
-from synthetic_jobs import NOTE, model_file
+from site_rules import TREE
+from synthetic_jobs import NOTE, jobs, model_file
 
+from easyrider.fingerprints import encode
 from easyrider.testing.servers import nats_server, redis_server
 from easyrider_estimator.adapters.model_file import ModelFile, write
 
@@ -80,6 +83,36 @@ async def test_without_a_model_or_with_a_damaged_one_it_is_the_nameplate_and_the
     assert (damaged["basis"], damaged["reserve_w"]) == ("nameplate", None)
     assert "estimator.json" in damaged["why"][0]
     assert "say gpu_max_w" in damaged["why"][-1]
+
+
+async def test_without_a_model_runs_of_the_very_type_are_told_and_no_coverage_is_claimed(api: Inner) -> None:
+    [one] = jobs(1, seed=3)
+    job = msgspec.to_builtins(one.type)
+    capped = msgspec.structs.replace(one, variant=1, hidden=0.9, mean_w=100.0)
+    await api.store.save_fingerprint(TREE, one.id, 1, encode(one))
+    await api.store.save_fingerprint(TREE, capped.id, 1, encode(capped))
+    await api.store.save_fingerprint(TREE, f"{one.type.id}-2", 1, b"damaged")
+
+    told = (await api.ask("POST", "/estimate", json=job)).json()
+    other = (await api.ask("POST", "/estimate", json=job | {"gpu_count": job["gpu_count"] + 1})).json()
+    tenants = (await api.ask("POST", "/estimate", "tenant", json=job)).json()
+
+    assert tenants["basis"] == "nameplate"  # nobody knows whose runs they were
+    assert (told["basis"], told["coverage"], told["model"]) == ("fingerprint", None, None)
+    assert "1 runs of this very type" in told["why"][0]
+    assert told["gpu"]["mean_w"] == {"expected": one.mean_w, "low": one.mean_w, "high": one.mean_w}
+    assert told["reserve_w"] == pytest.approx((one.peak_w or 0.0) * one.type.gpu_count)
+    assert other["basis"] == "nameplate"
+
+
+async def test_a_type_whose_peak_was_never_seen_free_is_reserved_its_nameplate(api: Inner) -> None:
+    [one] = jobs(1, seed=3)
+    unseen = msgspec.structs.replace(one, peak_w=None)
+    await api.store.save_fingerprint(TREE, one.id, 1, encode(unseen))
+
+    told = (await api.ask("POST", "/estimate", json=msgspec.to_builtins(one.type))).json()
+
+    assert told["reserve_w"] == one.max_w * one.type.gpu_count
 
 
 async def test_an_api_that_was_given_no_model_says_so(api: Inner) -> None:

@@ -47,12 +47,12 @@ class Start(Record, frozen=True, kw_only=True):
 class Estimate(Record, frozen=True, kw_only=True):
     """The answer to a scheduler. `why`: what it rests on, or why it is the nameplate."""
 
-    basis: str  # model, or nameplate
+    basis: str  # model, fingerprint, or nameplate
     why: tuple[str, ...]
     gpu_count: int
     gpu_max_w: float | None  # device maximum: as asked, or of known boards of this model
     reserve_w: float | None  # what to keep free for the job; nil: not even its nameplate is known
-    coverage: float | None  # of intervals; nil: the nameplate
+    coverage: float | None  # of intervals; nil: none is claimed
     gpu: Power
     job: Power
     startup: Start
@@ -71,7 +71,7 @@ def estimate(ready: Ready | None, asked: JobType, gpu_max_w: float | None, witho
     max_w = gpu_max_w or board.most_max_w
     found = {one.target: _interval(ready, one, board, said, max_w) for one in model.learned}
     power = _ordered(found["mean_w"], found["p99_w"])
-    job = Power(mean_w=_times(power.mean_w, asked.gpu_count), p99_w=_times(power.p99_w, asked.gpu_count))
+    job = Power(mean_w=times(power.mean_w, asked.gpu_count), p99_w=times(power.p99_w, asked.gpu_count))
     steps = [(step, found[name]) for step in STEPS_S if (name := step_name(*step)) in found]
     return Estimate(
         basis="model",
@@ -116,14 +116,15 @@ def _highest(one: float | None, other: float | None) -> float | None:
     return other if one is None else one if other is None else max(one, other)
 
 
-def _times(one: Interval, count: int) -> Interval:
+def times(one: Interval, count: int) -> Interval:
+    """Of so many GPUs."""
     return _of([None if end is None else end * count for end in (one.expected, one.low, one.high)])
 
 
 def _nameplate(asked: JobType, gpu_max_w: float | None, why: tuple[str, ...]) -> Estimate:
     """All that a board may draw; nothing is expected within that."""
     top = Interval(high=gpu_max_w)
-    job = _times(top, asked.gpu_count)
+    job = times(top, asked.gpu_count)
     if gpu_max_w is None:
         why = (*why, "and no nameplate is known: say gpu_max_w")
     return Estimate(

@@ -7,16 +7,21 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from easyrider import log
+from easyrider.fingerprints import Fingerprint, FingerprintUnreadable, decode, ids
 from easyrider.job_types import JobType
+from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider_estimator.adapters.model_file import ModelFile
 from easyrider_estimator.core.estimates import Estimate, estimate
 from easyrider_estimator.core.model import ModelUnreadable, Ready
-from easyrider_policy_api.house import answer, house_of
+from easyrider_estimator.core.same_type import of_runs
+from easyrider_policy_api.house import House, answer, house_of
 from easyrider_policy_api.problems import FieldFault, not_valid
 from easyrider_policy_api.routes.callers import Anyone
 from easyrider_policy_api.routes.told import READS, Asked, Told, problems, takes
 
 router = APIRouter(tags=["jobs"])
+_LOG = log.get("policy-api")
 _NO_FILE = "this API was given no model: ESTIMATOR_FILE is not set"
 
 
@@ -84,16 +89,18 @@ class ModelTold(Told):
 class EstimateTold(Told):
     """What a job will draw. `why`: what that rests on, or why it is the nameplate."""
 
-    basis: str = Field(description="model, or nameplate", examples=["model"])
+    basis: str = Field(
+        description="model, fingerprint (runs of its very type), or nameplate", examples=["model"]
+    )
     why: list[str] = Field(examples=[["212 known jobs on 'NVIDIA H100 80GB HBM3' span what this one says"]])
     gpu_count: int
     gpu_max_w: float | None = Field(description="device maximum; null: not known", examples=[700.0])
     reserve_w: float | None = Field(
-        description="to be kept free for the job: upper end of its p99, or its nameplate; null: not known, never zero",
+        description="to keep free: upper end of its p99, the most its runs drew, or its nameplate; null: unknown",
         examples=[38_912.0],
     )
     coverage: float | None = Field(
-        description="share of jobs that intervals hold; null: the nameplate", examples=[0.9]
+        description="share of jobs that intervals hold; null: none is claimed", examples=[0.9]
     )
     gpu: PowerTold
     job: PowerTold
@@ -107,11 +114,12 @@ class EstimateTold(Told):
     responses=problems(*READS, 408, 413, 415),
     openapi_extra=takes(EstimateAsked),
 )
-async def ask_estimate(request: Request, _caller: Anyone) -> Response:
+async def ask_estimate(request: Request, caller: Anyone) -> Response:
     """Mean, 0.99 quantile and start of a job before it starts, with intervals; for schedulers.
 
-    Where no job like it is known, or no model is there, `basis` is `nameplate` and `why` says why. Nothing is changed
-    and nothing audited. Answers name no other job, so that a tenant's token may ask too.
+    Where no job like it is known, or no model is there, `basis` is `fingerprint` if jobs of its very type ran before,
+    else `nameplate`, and `why` says why. Nothing is changed and nothing audited. A tenant's token may ask too:
+    answers name no other job, and what runs of a type drew, which may be another's, is not told to it.
     """
     house = house_of(request)
     asked = await house.record(request, EstimateAsked)
@@ -122,6 +130,8 @@ async def ask_estimate(request: Request, _caller: Anyone) -> Response:
         field = str(fault).partition("`$.")[2].rstrip("`")
         raise not_valid([FieldFault(field, "holds characters that are never shown")]) from fault
     told, ready = await asyncio.to_thread(_estimate, house.model_file, job, asked.gpu_max_w)
+    if told.basis == "nameplate" and job.told and not caller.tenant:
+        told = of_runs(job, await _known(house, job), told.why) or told
     return answer({**msgspec.to_builtins(told), "model": None if ready is None else _model(ready)})
 
 
@@ -133,6 +143,19 @@ def _estimate(file: ModelFile | None, job: JobType, gpu_max_w: float | None) -> 
     except ModelUnreadable as fault:
         return estimate(None, job, gpu_max_w, str(fault)), None
     return estimate(ready, job, gpu_max_w), ready
+
+
+async def _known(house: House, job: JobType) -> list[Fingerprint]:
+    """What the store remembers of its very type; nothing where it cannot tell."""
+    found = []
+    for kept_id in ids(job):
+        try:
+            kept = await house.store.load_fingerprint(house.tree, kept_id)
+            if kept is not None:
+                found.append(decode(kept_id, kept[1]))
+        except (StoreSilent, StoreRefused, FingerprintUnreadable) as fault:
+            log.bounded(_LOG, "fingerprint", 60.0).warning("a fingerprint is left aside", why=str(fault))
+    return found
 
 
 def _model(ready: Ready) -> dict[str, object]:
