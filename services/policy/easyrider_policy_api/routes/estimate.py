@@ -28,7 +28,7 @@ _NO_FILE = "this API was given no model: ESTIMATOR_FILE is not set"
 class EstimateAsked(Asked):
     """What a job says of itself, as it will when it runs."""
 
-    name: str = Field(default="", max_length=256, examples=["train-llama-0042"])
+    name: str = Field(default="", max_length=256, description="its type", examples=["llama-70b-pretrain"])
     image: str = Field(default="", max_length=256, examples=["registry.example/llama:1.4"])
     configuration: str = Field(
         default="", max_length=256, description="settings by comma", examples=["batch=32,precision=bf16"]
