@@ -89,5 +89,5 @@ def _title(one: Fingerprint) -> str:
     stalls = "" if pauses.stalls_per_hour is None else f", {pauses.stalls_per_hour:.0f} stalls an hour"
     hidden = f", {100 * one.hidden:.0f} % of samples hidden by limits" if one.hidden > 0.005 else ""
     boards = f"{of.gpu_count} x {of.gpu_model or 'GPU'}"
-    seen = f"{one.runs} runs, {one.seconds / 60:.0f} min"
+    seen = f"{one.runs} run{'s' if one.runs != 1 else ''}, {one.seconds / 60:.0f} min"
     return f"{what}, {boards}, variant {one.variant}: {seen}{checkpoints}{stalls}{hidden}"

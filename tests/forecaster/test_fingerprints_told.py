@@ -1,8 +1,18 @@
 """What a forecast says of a job whose type is known."""
 
+import msgspec
 import pytest
-from fingerprint_runs import work
+from fingerprint_runs import Runs, work
 from forecast_region import make_region
+
+from easyrider.fingerprints import Fingerprint, Startup
+from easyrider_forecaster.core.fingerprints_start import ahead
+
+
+@pytest.fixture(scope="module")
+def first() -> Fingerprint:
+    (one,) = Runs().run(work(75)).store.values()
+    return one
 
 
 def test_a_job_of_a_known_type_is_foretold_from_its_fingerprint_and_says_how_well_it_fits():
@@ -29,6 +39,8 @@ def test_a_job_of_a_known_type_is_foretold_from_its_fingerprint_and_says_how_wel
     begin_s = region.t_s
     region.run(7.0, lambda node, t_s: power(node, t_s - begin_s))
     before = region.series("second")
+    region_start = learned.startup.settles_s
+    assert before.next_rise_s == pytest.approx(region_start - 7.0, abs=2.0)
     region.run(8.0, lambda node, t_s: power(node, t_s - begin_s))
     after = region.series("second")
 
@@ -38,3 +50,20 @@ def test_a_job_of_a_known_type_is_foretold_from_its_fingerprint_and_says_how_wel
     assert before.demand[0].peak_q90_w == pytest.approx(learned.peak_w, abs=1)
     assert after.period_s == pytest.approx(3.0, rel=0.03)
     assert not any("unlike" in reason for reason in after.reasons)
+
+
+def test_the_rise_of_a_start_that_is_known_is_in_every_horizon_that_it_lies_within(first: Fingerprint):
+    known = msgspec.structs.replace(
+        first, calm_w=500.0, startup=Startup(mean_w=(90.0,) * 20 + (500.0,) * 5, settles_s=40.0)
+    )
+
+    early, near = ahead(known, 10.0), ahead(known, 32.0)
+
+    assert early is not None
+    assert near is not None
+    assert early.rise_s == 30.0
+    assert early.mean_w.tolist() == [90.0] * 5
+    assert near.rises.tolist() == [False, False, False, True, True]
+    assert near.mean_w[3] == pytest.approx(0.2 * 500 + 0.8 * 90)
+    assert ahead(known, 100.0) is None
+    assert ahead(msgspec.structs.replace(first, startup=Startup()), 1.0) is None

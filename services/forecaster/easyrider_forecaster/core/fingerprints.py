@@ -6,13 +6,14 @@ Pure; `core/fingerprints_kept.py` says what is to be stored.
 import numpy as np
 
 from easyrider.job_types import JobType
-from easyrider_forecaster.core import fingerprints_match, fingerprints_seed
+from easyrider_forecaster.core import fingerprints_match, fingerprints_seed, fingerprints_start
 from easyrider_forecaster.core.arrays import BLOCK_SLOTS, Array
 from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.fingerprints_kept import Memory, Track
 from easyrider_forecaster.core.fingerprints_learned import learned
 from easyrider_forecaster.core.fingerprints_match import FITS, Fit
 from easyrider_forecaster.core.fingerprints_run import LOADED_S, Runs
+from easyrider_forecaster.core.fingerprints_start import Start
 from easyrider_forecaster.core.outlook import Outlook, Rows
 from easyrider_forecaster.core.priors import Prior
 
@@ -95,6 +96,14 @@ class Shelf:
         if not known or len(peaks_w) < len(known):
             return Prior(max_w, "nameplate")
         return Prior(min(max(peaks_w), max_w), "fingerprint")
+
+    def start(self, job: str, age_s: float) -> Start | None:
+        """The start of earlier runs, until this one draws what work draws; the soonest, where they differ."""
+        track = self.tracks.get(job)
+        if track is None or not track.fresh or track.state != "waiting" or track.work_s:
+            return None
+        found = [fingerprints_start.ahead(one, age_s) for one in self.memory.of(track.of)]
+        return min((one for one in found if one is not None), key=lambda one: one.rise_s, default=None)
 
     def match(self, rows: int) -> Array:
         """How far what is seen fits what is remembered, (rows,): NaN nothing is, 0.5 not seen yet, 0 unlike."""

@@ -9,6 +9,7 @@ from easyrider_forecaster.core import confidence, report
 from easyrider_forecaster.core.arrays import BLOCK_SLOTS, HORIZONS_S, SLOT_S, Array
 from easyrider_forecaster.core.detector import Detector
 from easyrider_forecaster.core.domains import Domains
+from easyrider_forecaster.core.fingerprints_start import Start
 from easyrider_forecaster.core.groups import Group, Membership
 from easyrider_forecaster.core.intake import Intake
 from easyrider_forecaster.core.outlook import Outlook, Rows, View
@@ -41,6 +42,7 @@ class Speaker:
         self.heard |= self._known_again
         self.sure = outlook.ceiling.observed & ~self.confidence.silent
         self._basis: dict[int, str] = {}
+        self._rise_s: dict[int, float] = {}
         alias = self.confidence.evidence.alias
         self._edges_s = [np.where(alias, np.nan, edge_s) for edge_s in outlook.edges_s(rows)]
 
@@ -50,18 +52,31 @@ class Speaker:
         Between 12 s of data and the first full load the draw is what is measured, but its bound stays the prior's.
         """
         peak_w = self._rows.max_w.copy()
+        starts: dict[int, Start] = {}
         for group in self._intake.groups.known.values():
             if group.kind == "job" and not self.sure[group.row] and self._members.count[group.row]:
                 prior = self._priors.prior(group.id, float(self._rows.max_w[group.row]))
                 peak_w[group.row] = min(prior.peak_w, self._rows.max_w[group.row])
                 self._basis[group.row] = prior.basis
+                start = self._priors.start(group.id, float(self._outlook.history.age[group.row]))
+                if start is not None:
+                    starts[group.row] = start
         drawn_w = np.minimum(peak_w, self._rows.limit_w)
         drawn = _replaced(draw, ~self.heard, drawn_w)
+        self._foresee(starts, drawn, drawn_w)
         bounded = _replaced(draw, ~self.sure, np.maximum(drawn_w, drawn.peak_w.max(axis=1)))
         drawn = View(drawn.mean_w, drawn.peak_w, bounded.q90_w, bounded.q99_w)
         wanted = _replaced(demand, ~self.sure & ~self._known_again, peak_w)
         again = _replaced(wanted, ~self.sure, np.maximum(peak_w, wanted.peak_w.max(axis=1)))
         return drawn, View(wanted.mean_w, wanted.peak_w, again.q90_w, again.q99_w)
+
+    def _foresee(self, starts: dict[int, Start], drawn: View, most_w: Array) -> None:
+        """Rises of jobs that are starting are known before power shows them; they raise what is drawn, no more."""
+        for row, start in starts.items():
+            self._rise_s[row] = start.rise_s
+            drawn.mean_w[row] = np.maximum(drawn.mean_w[row], np.minimum(start.mean_w, most_w[row]))
+            drawn.peak_w[row] = np.maximum(drawn.peak_w[row], np.where(start.rises, most_w[row], 0.0))
+            drawn.peak_w[row] = np.maximum(drawn.peak_w[row], drawn.mean_w[row])
 
     def jobs(self, draw: View, demand: View) -> list[SeriesForecast]:
         """Every job whose boards were heard, in the order of its id."""
@@ -129,7 +144,7 @@ class Speaker:
             model="prior" if basis != "observed" else self._outlook.model(row, bool(np.isfinite(period_s))),
             censored=float(self.confidence.evidence.hidden_share[row]),
             basis=basis,  # type: ignore[arg-type]  # a prior's basis or "observed"
-            next_rise_s=_known(float(self._edges_s[0][row])),
+            next_rise_s=_known(self._rise_s.get(row, float(self._edges_s[0][row]))),
             next_fall_s=_known(float(self._edges_s[1][row])),
         )
         return _spoken("job", told, drawn, wanted, count * float(self._rows.max_w[row]))
