@@ -6,10 +6,22 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from easyrider.errors import EasyRiderError
 
 Entry = dict[str, object]
 
+
+def _plain(value: object) -> object:
+    """A number or word of a library's own kind, as numpy hands them out."""
+    for kind in (float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    raise TypeError(f"{type(value).__name__} is nothing that a journal can hold")
+
+
+_LINES = msgspec.json.Encoder(enc_hook=_plain)
 _TAIL_BYTES = 64 * 1024
 CLOSE_S = 1.0
 
@@ -57,11 +69,8 @@ class Journal:
         with self._lock:
             try:
                 file = self._open()
-                lines = [
-                    json.dumps({"line": number, **entry}, separators=(",", ":")) + "\n"
-                    for number, entry in enumerate(entries, self._line + 1)
-                ]
-                self._append(file, "".join(lines).encode())
+                numbered = [{"line": number, **entry} for number, entry in enumerate(entries, self._line + 1)]
+                self._append(file, _LINES.encode_lines(numbered))
                 if durable:
                     os.fdatasync(file)
             except OSError as fault:

@@ -63,6 +63,7 @@ class Loop:
         self.notes: list[Callable[[Look], None]] = []  # told of a look before it is written down
         self.says: list[Callable[[Look], Awaitable[None]]] = []  # say what goes before commands
         self._hurry = asyncio.Event()
+        self._disk_s = 0.0  # of the newest look, waited for the disk: meanwhile others had their turn
         self.told: Plan | None = None  # the newest, made while leading: for the store
 
     async def run(self) -> None:
@@ -73,7 +74,7 @@ class Loop:
             await self.once(began_s)
             self.looked_s = self._clocks.now_s()
             _LOOK_S.observe(self.looked_s - began_s)
-            spent_s = self.looked_s - began_s
+            spent_s = max(0.0, self.looked_s - began_s - self._disk_s)
             # Whoever hears nodes must get a turn too: a look never takes more than half of the time, and where
             # something cannot wait for the beat, never more than two thirds.
             due_s = max(due_s + self._tick_s, self.looked_s + spent_s)
@@ -150,7 +151,9 @@ class Loop:
         if look.verified and not self._verified:
             self._verified = True
             self._scribe.note({"what": "verified", "proved": bool(look.sums.closed.any())})
+        began_s = self._clocks.now_s()
         self._coordinator.lower_only = not await self._scribe.write(now_s)
+        self._disk_s = self._clocks.now_s() - began_s
 
     def _note_waiting(self, look: Look) -> None:
         fleet, waits = self._coordinator.picture.fleet, look.orders.waiting

@@ -5,6 +5,8 @@ import pytest
 from small_world import MAX_W, load
 from test_observe import A, go_on, peak, watch
 
+from easyrider_policy.core.peaks import Peaks, _highest
+
 
 def test_before_twelve_seconds_a_job_counts_the_device_maximum():
     world = watch([load("a", A, 560.0)], 11)
@@ -123,3 +125,33 @@ def test_a_job_hidden_for_a_minute_counts_as_the_highest_ever_seen_of_it():
 
     assert lighter == pytest.approx(420.0, rel=0.01)
     assert peak(world) == pytest.approx(680.0, rel=0.01)
+
+
+def test_what_closed_blocks_hold_is_ranked_once_and_comes_to_what_ranking_a_whole_minute_does() -> None:
+    random, jobs = np.random.default_rng(7), 40
+    told_w = np.where(random.random(jobs) < 0.3, 500.0, np.nan)
+    once, afresh = Peaks(np.full(jobs, 700.0), told_w), Peaks(np.full(jobs, 700.0), told_w)
+    for turn in range(1500):
+        sample_w = random.uniform(100.0, 700.0, (1 if turn % 5 else 7, jobs)) * (0.6 if turn > 700 else 1.0)
+        sample_w[random.random(sample_w.shape) < 0.02] = np.nan
+        limit_w = random.uniform(300.0, 700.0, jobs)
+        hidden = sample_w > limit_w
+        for peaks in (once, afresh):
+            peaks.add(sample_w, hidden, hidden, limit_w)
+        afresh._others = None
+
+        minute_w = np.sort(once.free_top_w.reshape(-1, jobs), axis=0)[-3:]
+        closed_w, counts, hiding_w = once._closed()
+        here = once.free_top_w[once.block]
+        assert np.array_equal(np.sort(np.concatenate([closed_w, here]), axis=0)[-3:], minute_w)
+        assert np.array_equal(counts + once.counts[once.block], once.counts.sum(axis=0))
+        assert np.array_equal(np.maximum(hiding_w, once.hiding_w[once.block]), once.hiding_w.max(axis=0))
+        assert np.array_equal(once.peak_w, afresh.peak_w)
+        assert np.array_equal(once.known, afresh.known)
+
+
+def test_the_highest_of_few_and_of_many_samples_are_those_that_sorting_finds() -> None:
+    random = np.random.default_rng(3)
+    for rows in (3, 4, 6, 12, 13, 36):
+        samples_w = random.integers(0, 5, (rows, 200)).astype(np.float64)
+        assert np.array_equal(_highest(samples_w), np.sort(samples_w, axis=0)[-3:])

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from easyrider import journal as module
@@ -129,3 +130,22 @@ def test_a_journal_that_is_closed_opens_again_for_a_late_line(tmp_path: Path) ->
     journal.note([{"what": "lead_lost"}])
 
     assert len(lines(tmp_path)) == 2
+
+
+def test_what_is_not_known_is_nil_and_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+
+    journal.note([{"what": "é", "unknown": float("nan"), "watts": np.float64(1.5), "name": np.str_("a")}])
+
+    (line,) = lines(tmp_path)
+    assert line == {"line": 1, "what": "é", "unknown": None, "watts": 1.5, "name": "a"}
+
+
+def test_a_line_that_a_journal_cannot_hold_is_refused_by_name_and_leaves_no_part(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.note([{"what": "first"}])
+
+    with pytest.raises(TypeError, match="object is nothing that a journal can hold"):
+        journal.note([{"what": "good"}, {"what": object()}])
+
+    assert [line["what"] for line in lines(tmp_path)] == ["first"]

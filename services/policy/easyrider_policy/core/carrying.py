@@ -46,5 +46,5 @@ def carry_jobs(old: "Observation", new: "Observation", a: Ints, b: Ints) -> None
         getattr(new, name)[b] = getattr(old, name)[a]
     new.second[:, b] = old.second[:, a]
     new.learned.version = old.learned.version + 1
-    new.peaks.block, new.peaks.filled = old.peaks.block, old.peaks.filled
+    new.peaks.carry(old.peaks)
     new.busy.at, new.duty.row, new.rhythms.at = old.busy.at, old.duty.row, old.rhythms.at

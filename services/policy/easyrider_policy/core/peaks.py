@@ -49,15 +49,14 @@ class Peaks:
         self.level_w = np.zeros(jobs)  # highest free level of late, and for how many samples it was held
         self.held: Ints = np.zeros(jobs, dtype=np.int64)
         self.block, self.filled = 0, 0
+        self._others: tuple[Floats, Floats, Floats] | None = None  # of the blocks that are closed
 
     def add(self, sample_w: Floats, hidden: Bools, pinned: Bools, limit_w: Floats) -> None:
         """Take samples (k, J), NaN where missing; `hidden` ones prove no peak, `pinned` ones stand at `limit_w`."""
         missing = np.isnan(sample_w)
         free = np.where(hidden | missing, 0.0, sample_w)
         self._hold(free)
-        both = np.concatenate([self.free_top_w[self.block], free])
-        both.partition(len(both) - KEPT, axis=0)
-        self.free_top_w[self.block] = both[-KEPT:]
+        self.free_top_w[self.block] = _highest(np.concatenate([self.free_top_w[self.block], free]))
         self.counts[self.block] += len(sample_w) - missing.sum(axis=0)
         self.high_w = np.maximum(self.high_w, self.free_top_w[self.block, 0])
         if hidden.any():
@@ -70,7 +69,7 @@ class Peaks:
         self._settle()
         self.filled += len(sample_w)
         if self.filled >= BLOCK:
-            self.filled, self.block = 0, (self.block + 1) % BLOCKS
+            self.filled, self.block, self._others = 0, (self.block + 1) % BLOCKS, None
             for column in (self.free_top_w, self.hiding_w, self.counts, self.hid):
                 column[self.block] = 0
 
@@ -81,13 +80,11 @@ class Peaks:
         self.held = np.where(higher, 0, self.held) + (free > LEVEL_SHARE * self.level_w).sum(axis=0)
 
     def _settle(self) -> None:
-        jobs = self.free_top_w.shape[2]
-        tops = self.free_top_w.reshape(BLOCKS * KEPT, jobs)
-        seen = self.counts.sum(axis=0)
-        ranked = np.partition(tops, (len(tops) - 3, len(tops) - 2, len(tops) - 1), axis=0)[-3:]
-        third, second, first = ranked
+        tops_w, counts, hiding_w = self._closed()
+        seen = counts + self.counts[self.block]
+        third, second, first = _highest(np.concatenate([tops_w, self.free_top_w[self.block]]))
         free_w = np.where(seen >= 500, third, np.where(seen >= 300, second, first))
-        cap_w = self.hiding_w.max(axis=0)
+        cap_w = np.maximum(hiding_w, self.hiding_w[self.block])
         clear = (free_w > CLEAR_OF_CAP * cap_w) & (seen >= ENOUGH)
         # Without a time at full load a setting-up job would pass for a small one.
         full = self.known | (free_w > FULL_SHARE * self.nameplate_w)
@@ -108,6 +105,22 @@ class Peaks:
         self.peak_w = np.where(moved, wanted, self.peak_w)
         self.known |= believed
 
+    def _closed(self) -> tuple[Floats, Floats, Floats]:
+        """Highest free samples (KEPT, J), counts (J,) and hiding limits (J,) of every block but the present one.
+
+        They stand still for 5 s: to rank a minute of samples ten times a second would take most of the time here.
+        """
+        if self._others is None:
+            closed = np.arange(BLOCKS) != self.block
+            tops_w = self.free_top_w[closed].reshape(-1, self.free_top_w.shape[2])
+            counts, hiding_w = self.counts[closed].sum(axis=0), self.hiding_w[closed].max(axis=0)
+            self._others = _highest(tops_w), counts, hiding_w
+        return self._others
+
+    def carry(self, old: "Peaks") -> None:
+        """Go on where another one stood in its minute, whose columns have been taken over."""
+        self.block, self.filled, self._others = old.block, old.filled, None
+
     def shows(self, job: int, peak_w: float) -> bool:
         """Whether so much can be a peak: clear of every limit that hid samples, and a full load."""
         cap_w = float(self.hiding_w[:, job].max())
@@ -117,3 +130,19 @@ class Peaks:
         """A peak from elsewhere in place of the nameplate; what is seen free will correct it."""
         self.peak_w[job] = min(peak_w, float(self.nameplate_w[job]))
         self.known[job] = True
+
+
+def _highest(samples_w: Floats) -> Floats:
+    """The `KEPT` highest (KEPT, J) of samples (k, J), in rising order.
+
+    Few rows are put in order by swaps of whole rows: a partition down columns takes ten times as long.
+    """
+    if len(samples_w) > 4 * KEPT:
+        places = tuple(range(len(samples_w) - KEPT, len(samples_w)))
+        return np.asarray(np.partition(samples_w, places, axis=0)[-KEPT:], dtype=np.float64)
+    rows = list(samples_w)
+    for place in range(len(rows) - 1, len(rows) - 1 - KEPT, -1):
+        for at in range(place):
+            low, rows[place] = np.minimum(rows[at], rows[place]), np.maximum(rows[at], rows[place])
+            rows[at] = low
+    return np.array(rows[-KEPT:])
