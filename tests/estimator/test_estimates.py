@@ -1,16 +1,19 @@
 """What a job will draw before it starts, on SYNTHETIC jobs; and that nothing is said of jobs unlike all known."""
 
+import random
 from itertools import pairwise
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic_jobs import BOARDS, COUNTS, FAMILIES, job_type, jobs
+from synthetic_jobs import BOARDS, COUNTS, FAMILIES, fingerprint, job_type, jobs
 
 from easyrider.job_types import JobType
+from easyrider_estimator.adapters.lightgbm_trees import grow
 from easyrider_estimator.core.estimates import Estimate, Interval, estimate
-from easyrider_estimator.core.model import Ready
+from easyrider_estimator.core.model import Ready, decode, encode
+from easyrider_estimator.core.training import train
 
 BOARD = "SYNTHETIC-700"
 
@@ -120,6 +123,25 @@ def test_a_job_unlike_all_known_gets_its_nameplate_and_the_reason(
     assert told.gpu.p99_w == told.gpu.mean_w == Interval(high=700.0)
     assert told.reserve_w == 700.0 * asked.gpu_count
     assert told.startup.settles_s.expected is None
+
+
+def test_what_was_seen_with_other_kinds_of_jobs_alone_is_not_known_of_this_one() -> None:
+    chance = random.Random(1)
+    small = [job_type("llama", BOARD, chance.choice((8, 16)), 32, number) for number in range(30)]
+    large = [job_type("vision", BOARD, chance.choice((64, 128)), 32, number) for number in range(30, 60)]
+    found = [fingerprint(job, "llama", chance) for job in small] + [
+        fingerprint(job, "vision", chance) for job in large
+    ]
+    model = train(found, grow, library="", made_unix_s=0.0, note="", progress=lambda _done, _of, _what: None)
+
+    own, others = (
+        estimate(decode(encode(model)), job_type("llama", BOARD, count, 32), None) for count in (16, 128)
+    )
+
+    assert own.basis == "model"
+    assert others.basis == "nameplate"
+    assert "gpu_count 128 lies beyond 8 to 16" in others.why[0]
+    assert "by 30 jobs of this kind" in others.why[0]
 
 
 def test_a_setting_that_only_counts_runs_and_a_new_tag_are_no_new_kind_of_job(ready: Ready) -> None:

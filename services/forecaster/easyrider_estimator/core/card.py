@@ -56,7 +56,7 @@ Estimates are shares of the device maximum, so that a model of GPU matters only 
 
 - Coverage holds over jobs that come from where the known ones came from, not for each kind of job alone. A model of GPU
   with fewer than {FEWEST} jobs has the widest margin that any of its jobs ever needed.
-- A job inside all ranges may still be of a kind never seen: ranges are looked at one by one, on its own model of GPU.
+- A job inside all ranges may still be unlike all: of its own image and model of GPU ranges are looked at one by one.
 - Jobs of which limits hid much are left out: what they drew is what they were allowed.
 - Types whose runs differ, although they say nothing of why, widen every interval.
 """

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from easyrider.errors import EasyRiderError
 from easyrider.fingerprints import Fingerprint
-from easyrider_estimator.core.boards import Board, seen
+from easyrider_estimator.core.boards import Board, kinds, seen
 from easyrider_estimator.core.layout import Feature, layout, row
 from easyrider_estimator.core.margins import COVERAGE, FEWEST, by_board, covered
 from easyrider_estimator.core.model import Importance, Learned, Measured, Model
@@ -56,13 +56,15 @@ class _Lessons:
     def _board(self, name: str) -> Board:
         here = [index for index, where in enumerate(self.where) if where == name]
         ones = [self.all[index] for index in here]
+        said = [self.said[index] for index in here]
         return Board(
             gpu_model=name,
             jobs=len(ones),
             least_max_w=min(one.max_w for one in ones),
             most_max_w=max(one.max_w for one in ones),
             idle_share=min(1.0, *(one.idle_w / one.max_w for one in ones)),
-            seen=seen(self.features, [self.said[index] for index in here]),
+            seen=seen(self.features, said),
+            kinds=kinds(self.features, said),
         )
 
     def least_count(self, index: int) -> float:
