@@ -30,7 +30,7 @@ PERIOD_OFF, LEVEL_OFF = 0.01, 0.02
 SETUP_S, STEADY_FROM_S, SECOND_S = 20, 180, 300
 WITHIN, FOR_S = 1.3, 10
 HORIZONS = {1: 0, 2: 1, 5: 2}
-_SEED = 32_000
+_SEED = 33_000
 """Reported on; settings were found on others."""
 
 

@@ -156,6 +156,9 @@ class Shelf:
         if not tried:
             return
         best, fit = max(tried, key=lambda pair: pair[1].score)
+        longest_s = min(best.period_s or 0.0, SEARCH_S) + LOADED_S
+        if fit.score >= FITS and not fit.placed and track.work_s < longest_s:
+            return  # a forecast by its shape would be out of step: the last value knows better
         if fit.score >= FITS:
             fingerprints_seed.plant(best, fit, track.row, outlook, detector, ranges)
             track.state, track.known, track.score = "believed", best, fit.score

@@ -16,6 +16,7 @@ _LEAST_SWING = 0.03
 """Of the device maximum: what a shape is held against at least."""
 _LEAST_SLOTS, _WINDOW_SLOTS = 20, 25
 _ITERATIONS = 3.0
+_AMBIGUOUS, _PLACED = 0.1, 0.1
 _BACK = (np.arange(BINS) / BINS)[:, None]
 
 
@@ -26,6 +27,7 @@ class Fit:
     score: float
     phase: float = 0.0
     level_w: float = 0.0
+    placed: bool = True  # no phase far from this one fits nearly as well
 
 
 def early(known: Fingerprint, values_w: Array) -> Fit | None:
@@ -56,7 +58,10 @@ def early(known: Fingerprint, values_w: Array) -> Fit | None:
     cost_w = np.abs(rest_w - level_w[:, None]).mean(axis=1)
     best = int(cost_w.argmin())
     swing_w = max(float(np.abs(shape - shape.mean()).mean()), _LEAST_SWING * known.max_w)
-    return Fit(_score(float(cost_w[best]), 0.5 * swing_w), best / BINS, float(level_w[best]))
+    near = np.flatnonzero(cost_w <= cost_w[best] + _AMBIGUOUS * swing_w)
+    away = np.abs(near - best)
+    placed = bool(np.minimum(away, BINS - away).max() <= _PLACED * BINS)
+    return Fit(_score(float(cost_w[best]), 0.5 * swing_w), best / BINS, float(level_w[best]), placed)
 
 
 def alike(old: Fingerprint, new: Fingerprint) -> float:

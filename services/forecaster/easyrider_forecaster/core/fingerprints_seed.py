@@ -17,6 +17,24 @@ _RUNS = 8
 _MOST_BEHIND = 4.0
 """In the mix's loss: a rival so far behind weighs a few ten-thousandths, and needs seconds to come back."""
 _VISITS = 12.0
+_BEGINS_ANEW = frozenset(
+    (
+        "last",
+        "mean_1s",
+        "template",
+        "events",
+        "clean",
+        "changed",
+        "top_h",
+        "top_10s",
+        "top_30s",
+        "top_60s",
+        "arc",
+        "arc_events",
+    )
+)
+"""Rivals that hold no idle or start-up samples once their job works: what is planted, what is short, and maxima.
+Whatever did well in the steady state by a longer memory has to do so again in this run."""
 
 
 def plant(known: Fingerprint, fit: Fit, row: int, outlook: Outlook, detector: Detector, ranges: Rows) -> None:
@@ -43,6 +61,9 @@ def plant(known: Fingerprint, fit: Fit, row: int, outlook: Outlook, detector: De
         pulse.run_ends[row, at] = pulse.heard[row]
         pulse.run_at[row] = _RUNS % RUNS
         pulse.usual_run[row] = known.usual_low_s / SLOT_S
+    usual_w = float(np.clip(known.mean_w if known.calm_w is None else known.calm_w, floor_w, max_w))
+    outlook.recent.clean_w[row] = outlook.recent.changed_w[row] = usual_w + fit.level_w
+    outlook.recent.clean[row] = False
     pauses = known.pauses
     lengths_s = pauses.lengths_s[-dips.lengths_s.shape[1] :]
     if lengths_s:
@@ -89,11 +110,13 @@ def follow_cadence(row: int, outlook: Outlook) -> None:
 
 
 def _weigh(known: Fingerprint, of: str, mix: Mix, names: tuple[str, ...], row: int) -> None:
-    """Losses by the names of rivals; a rival that the fingerprint does not name keeps its first one."""
+    """Losses by the names of rivals; one that begins anew and that the fingerprint does not name keeps its first."""
     behind = {trust.model: trust.behind for trust in known.trust if trust.of == of}
     for column, name in enumerate(names):
         values = behind.get(name, ())
-        if len(values) == len(HORIZONS_S):
+        if name not in _BEGINS_ANEW:
+            mix.loss[row, :CONTEXTS, :, column] = _MOST_BEHIND
+        elif len(values) == len(HORIZONS_S):
             mix.loss[row, :CONTEXTS, :, column] = np.minimum(np.asarray(values), _MOST_BEHIND)
 
 
