@@ -35,6 +35,8 @@ def trained(
             writable_file(option, file)
     if out.suffix in (".md", ".png"):
         raise CannotTrain(f"--out {out}: its card or its picture would be written over it; name it .json")
+    if len(note) > 256 or not note.isprintable():
+        raise CannotTrain("--note: at most 256 characters, all of them printable")
     grow, library = _library()
     found = source()
     if export is not None:

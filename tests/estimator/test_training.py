@@ -15,6 +15,7 @@ from easyrider_estimator.adapters.fingerprint_files import NoFingerprints, read,
 from easyrider_estimator.adapters.lightgbm_trees import grow
 from easyrider_estimator.adapters.model_file import ModelFile, write
 from easyrider_estimator.core.card import card
+from easyrider_estimator.core.estimates import estimate
 from easyrider_estimator.core.margins import Margin, by_board, covered, margin
 from easyrider_estimator.core.model import MOST_BYTES, ModelUnreadable, Ready, decode, encode
 from easyrider_estimator.core.training import TooFewFingerprints, train
@@ -65,6 +66,26 @@ def test_what_matters_most_is_told_and_shares_add_up(ready: Ready) -> None:
     assert sum(told.values()) == pytest.approx(1.0)
     assert max(told, key=told.__getitem__) in ("image", "name")  # families differ most, and both tell them
     assert told["configuration.batch"] > 0.01
+
+
+def test_jobs_that_say_odd_things_spoil_no_model() -> None:
+    odd = [
+        {"name": "İ" * 256, "image": "@:/"},
+        {"configuration": f"{'k' * 250}=1"},
+        {"configuration": "batch=auto,precision=" + "x" * 200},
+        {"configuration": "=,;=;batch=1e14", "image": "", "name": ""},
+        {"gpu_model": "ONE-OF-ITS-KIND"},
+    ]
+    found = jobs(100, seed=4)
+    for number, words in enumerate(odd):
+        changed = msgspec.structs.replace(found[number].type, **words)  # type: ignore[arg-type]
+        found[number] = msgspec.structs.replace(found[number], type=changed)
+
+    ready = decode(trained(found))
+
+    batch = next(one for one in ready.model.features if one.name == "configuration.batch")
+    assert batch.values is None  # still a number
+    assert [estimate(ready, one.type, None).basis for one in found].count("model") >= 80
 
 
 def test_no_type_is_judged_by_trees_that_learned_from_another_of_its_variants() -> None:

@@ -151,7 +151,7 @@ def _strange(feature: Feature, seen_here: Seen | None, where: str, text: str | N
         return "" if enough else f"{feature.name} {text[:64]!r} was never seen {where}"
     value = number(text)
     if value is None:
-        return f"{feature.name} {text[:64]!r} is no number, as it was in every known job"
+        return f"{feature.name} {text[:64]!r} is no number, as others say"
     if seen_here.low is None or seen_here.high is None:
         return f"{feature.name} was never said {where}"
     if not seen_here.low <= value <= seen_here.high:

@@ -15,6 +15,8 @@ OTHER = "(other)"
 OFTEN = 3
 """Jobs that say a value before it is one of its own."""
 MOST_VALUES, MOST_SETTINGS = 64, 32
+_MOSTLY = 0.95
+"""Share of jobs that say a number, for it to be one: a single "batch=auto" shall not make words of all."""
 Word = Annotated[str, msgspec.Meta(max_length=256)]
 
 
@@ -62,7 +64,8 @@ def row(features: Sequence[Feature], job: Mapping[str, str]) -> list[float]:
 def _feature(name: str, texts: Sequence[str]) -> Feature | None:
     if not texts:
         return None
-    if name == GPU_COUNT or (name.startswith(CONFIGURATION) and all(number(t) is not None for t in texts)):
+    numbers = sum(number(text) is not None for text in texts)
+    if name == GPU_COUNT or (name.startswith(CONFIGURATION) and numbers >= _MOSTLY * len(texts)):
         return Feature(name=name)
     counted = sorted(Counter(texts).items(), key=lambda each: (-each[1], each[0]))
     often = sorted(text for text, count in counted[:MOST_VALUES] if count >= OFTEN)

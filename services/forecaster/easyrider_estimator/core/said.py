@@ -9,6 +9,7 @@ GPU_COUNT, GPU_MODEL = "gpu_count", "gpu_model"
 CONFIGURATION = "configuration."
 OF_ONE_RUN = frozenset({"seed", "run", "run_id"})
 """Settings that tell one run from another and nothing of its power."""
+_LONGEST, _LONGEST_KEY = 256, 200
 _COUNTERS = re.compile(r"[0-9a-f]{8,}|\d+")
 
 
@@ -22,7 +23,7 @@ def texts(job: JobType) -> dict[str, str]:
     found = {name: text for name, text in found.items() if text}
     for key, text in settings(job.configuration).items():
         if key.lower() not in OF_ONE_RUN:
-            found[f"{CONFIGURATION}{key}"] = text
+            found[f"{CONFIGURATION}{key[:_LONGEST_KEY]}"] = text
     found[GPU_COUNT] = str(job.gpu_count)
     return found
 
@@ -38,7 +39,7 @@ def number(text: str) -> float | None:
 
 def family(name: str) -> str:
     """A job's name without what counts its runs: "train-llama-0042" and "train-llama-0043" are one."""
-    return _COUNTERS.sub("#", name.strip().lower())
+    return _COUNTERS.sub("#", name.strip().lower())[:_LONGEST]  # some letters become two
 
 
 def repository(image: str) -> str:
