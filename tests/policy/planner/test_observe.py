@@ -205,3 +205,25 @@ def test_rows_may_come_one_by_one_or_ten_at_a_time():
     assert one.peaks.peak_w == pytest.approx(ten.peaks.peak_w)
     assert one.busy.share == pytest.approx(ten.busy.share)
     assert one.duty.duty == pytest.approx(ten.duty.duty)
+
+
+def test_jobs_are_noticed_awake_by_the_boards_that_came_alone_as_by_looking_at_all_of_them():
+    random = np.random.default_rng(5)
+    world = watch([load(name, rows, 560.0) for name, rows in (("a", A), ("b", range(8, 16)))], 1)
+    observation, layout = world.observation, world.observation.layout
+    seen = set()
+    for _ in range(300):
+        stalled = random.random(layout.job_count) < 0.6
+        observation.stalls.stalled = stalled.copy()
+        newest_w = random.uniform(100.0, 700.0, len(layout.fleet.gpus))
+        newest_w[random.random(len(newest_w)) < 0.8] = np.nan
+        limit_w = random.uniform(300.0, 700.0, len(newest_w))
+        limit_w[random.random(len(limit_w)) < 0.1] = np.nan
+        near_w = observation.flags.near_w(observation._job_limit(limit_w))
+        expected = np.flatnonzero(stalled & (observation._highest(newest_w) > near_w))
+
+        woken = observation.notice(world.now_s, newest_w, limit_w)
+
+        assert woken.tolist() == expected.tolist()
+        seen.add(len(woken))
+    assert seen == {0, 1, 2}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 HIDING_SHARE: Final = 0.965
@@ -21,6 +22,7 @@ HOLDS_S: Final = 5.0
 """Longer than any phase of communication: a board that waits is flagged again when it computes again."""
 SAME_SHARE: Final = 1.01
 """Of the limit that was flagged: under a higher one nothing was said yet."""
+_EVERY: Final = slice(None)
 
 
 class Flags:
@@ -37,7 +39,7 @@ class Flags:
             self.said_s[flagged] = 0.0
             self.limit_w = np.where(flagged, cap_w, self.limit_w)
 
-    def near_w(self, cap_w: Floats) -> Floats:
-        """From where on a sample (J,) is hidden by these limits."""
-        holds = (self.said_s <= HOLDS_S) & (cap_w <= SAME_SHARE * self.limit_w)
+    def near_w(self, cap_w: Floats, jobs: Ints | slice = _EVERY) -> Floats:
+        """From where on a sample (J,) is hidden by these limits; of these jobs alone, if some are named."""
+        holds = (self.said_s[jobs] <= HOLDS_S) & (cap_w <= SAME_SHARE * self.limit_w[jobs])
         return np.where(holds, FLAGGED_SHARE, HIDING_SHARE) * cap_w

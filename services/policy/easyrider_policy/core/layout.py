@@ -97,6 +97,13 @@ class Layout:
         """D."""
         return len(self.fleet.domains)
 
+    def seats_of(self, jobs: Ints) -> tuple[Ints, Ints]:
+        """Boards of these jobs, one job after the other, and where the boards of each begin."""
+        sizes = self.gpu_count[jobs].astype(np.int64)
+        begin = np.cumsum(sizes) - sizes
+        places = np.arange(int(sizes.sum())) + np.repeat(self.job_start[jobs] - begin, sizes)
+        return self.seat[places], begin
+
 
 def layout(fleet: Fleet, jobs: Sequence[Job]) -> Layout:
     """Arrays of these jobs on this fleet; jobs without a board are left out, boards held twice go to the first."""

@@ -117,10 +117,18 @@ class Observation:
 
         A whole column is gathered only ten times a second: too rarely for a job whose watts are lent out.
         """
-        if not self.stalls.stalled.any():
-            return np.zeros(0, dtype=np.int64)
-        near_w = self.flags.near_w(self._job_limit(limit_w))
-        woken = self.stalls.pinned(now_s, self._highest(newest_w), near_w)
+        came = self.layout.job_of[np.isfinite(newest_w)]
+        heard = np.zeros(self.layout.job_count, dtype=np.bool_)
+        heard[came[came >= 0]] = True
+        jobs = np.flatnonzero(heard & self.stalls.stalled)
+        if not len(jobs):
+            return jobs
+        highest_w, near_w = np.full(len(heard), np.nan), np.full(len(heard), np.nan)
+        seats, begin = self.layout.seats_of(jobs)
+        highest_w[jobs] = np.fmax.reduceat(newest_w[seats], begin)
+        known_w = np.where(np.isnan(limit_w[seats]), self.layout.fleet.max_w[seats], limit_w[seats])
+        near_w[jobs] = self.flags.near_w(np.minimum.reduceat(known_w, begin), jobs)
+        woken = self.stalls.pinned(now_s, highest_w, near_w)
         for job in woken:
             self.duty.reset(int(job))
         return woken

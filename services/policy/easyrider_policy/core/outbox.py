@@ -52,23 +52,26 @@ class Outbox:
         self, nodes: NDArray[np.int64], keys: Sequence[Key], limit_w: Floats, fallback_w: Floats
     ) -> None:
         """The same of several nodes, each once; watts of every board (G,), those of other nodes aside."""
-        fleet, watts = self.fleet, np.fmax([limit_w, fallback_w], 0.0)
-        told = np.zeros(len(fleet.nodes), dtype=np.bool_)
-        told[nodes] = True
-        boards = told[fleet.gpu_node]
-        other = (
-            np.bincount(fleet.gpu_node[(watts != self._newest_w).any(axis=0)], minlength=len(fleet.nodes)) > 0
-        )
-        again = self.in_flight & ~other
-        for node, key, same in zip(nodes.tolist(), keys, again[nodes].tolist(), strict=True):
+        fleet = self.fleet
+        sizes = fleet.first_gpu[nodes + 1] - fleet.first_gpu[nodes]
+        begins = np.cumsum(sizes) - sizes
+        boards = np.arange(int(sizes.sum())) + np.repeat(fleet.first_gpu[nodes] - begins, sizes)
+        watts = np.fmax([limit_w[boards], fallback_w[boards]], 0.0)
+        place = np.repeat(np.arange(len(nodes)), sizes)
+        moved = (watts != self._newest_w[:, boards]).any(axis=0)
+        other = np.bincount(place[moved], minlength=len(nodes)) > 0
+        again = self.in_flight[nodes] & ~other
+        for node, key, same, begin, size in zip(
+            nodes.tolist(), keys, again.tolist(), begins.tolist(), sizes.tolist(), strict=True
+        ):
             if same:
                 last = self.vectors[node][-1]
                 self.vectors[node][-1] = Vector(key, last.limit_w, last.fallback_w, last.copies + 1)
             else:
-                mine = watts[:, fleet.gpus_of(node)].copy()
+                mine = watts[:, begin : begin + size]
                 self.vectors[node].append(Vector(key, mine[0], mine[1]))
-        self._newest_w = np.where(boards, watts, self._newest_w)
-        self.highest_w = np.where(boards, np.maximum(self.highest_w, watts.max(axis=0)), self.highest_w)
+        self._newest_w[:, boards] = watts
+        self.highest_w[boards] = np.maximum(self.highest_w[boards], watts.max(axis=0))
         self.in_flight[nodes] = True
 
     def answered(self, node: int, key: Key) -> Floats:
