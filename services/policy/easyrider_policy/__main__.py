@@ -48,6 +48,7 @@ from easyrider_policy.rulebook import Rulebook
 from easyrider_policy.rules_at_start import check_scope, first_rules, stored_rules
 from easyrider_policy.scribe import Scribe
 from easyrider_policy.stage_keeping import StageKeeper
+from easyrider_policy.turns import take_short_turns
 from easyrider_policy.words import Words
 
 STALE_S = 3.0
@@ -66,6 +67,7 @@ async def keep_events(bus: Bus) -> None:
 async def start(config: Config, life: Life) -> None:
     """Wire one coordinator: two connections, so that commands never queue behind telemetry."""
     settle_collector()
+    take_short_turns()
     folder, region, clocks = RulesFolder(config.state_dir), config.region, Clocks()
     rules = first_rules(folder, config.tree_file, config.tree, region, config.parent)
     async with (
