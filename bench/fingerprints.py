@@ -87,6 +87,8 @@ def first_runs(jobs: list[training.Job], seconds: int, rng: np.random.Generator)
     for second in range(SETUP_S + seconds):
         bank.observe(power_w[:, 10 * second : 10 * second + 10])
         shelf.see(bank.outlook, bank.detector, ranges)
+        while shelf.think(bank.outlook, bank.detector, ranges):
+            pass
         bank.tick()
     for number in range(len(jobs)):
         shelf.end(str(number), bank.outlook, bank.detector, ranges)
@@ -103,6 +105,8 @@ def second_runs(
     for second in range(seconds):
         bank.observe(power_w[:, 10 * second : 10 * second + 10])
         shelf.see(bank.outlook, bank.detector, ranges)
+        while shelf.think(bank.outlook, bank.detector, ranges):
+            pass
         mean_w = bank.tick().demand.mean_w
         said[:, :, second] = mean_w[:, list(HORIZONS.values())]
     each_w = power_w.reshape(len(power_w), seconds, 10).mean(axis=2)

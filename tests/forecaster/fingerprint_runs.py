@@ -35,6 +35,8 @@ class Runs:
         for second in range(len(power_w) // 10):
             self.bank.observe(power_w[None, 10 * second : 10 * second + 10], limit_w=limits_w)
             self.shelf.see(self.bank.outlook, self.bank.detector, ranges)
+            while self.shelf.think(self.bank.outlook, self.bank.detector, ranges):
+                pass
             said = self.bank.tick()
             self.matches.append(float(self.shelf.match(1)[0]))
             self.priors.append(self.shelf.prior(name, MAX_W))

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from fingerprint_runs import MAX_W, TYPE, Runs, work
+from fingerprint_runs import IDLE_W, MAX_W, TYPE, Runs, work
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -13,9 +13,11 @@ from hypothesis.extra import numpy as arrays
 from easyrider import fingerprints
 from easyrider.fingerprints import BINS, VARIANTS, Fingerprint
 from easyrider_forecaster.core import fingerprints_match, fingerprints_shape
+from easyrider_forecaster.core.bank import Bank
 from easyrider_forecaster.core.fingerprints import Shelf
 from easyrider_forecaster.core.fingerprints_learned import adapted
 from easyrider_forecaster.core.fingerprints_match import FITS
+from easyrider_forecaster.core.outlook import Rows
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +140,28 @@ def test_a_peak_that_was_never_seen_free_is_unknown_and_the_nameplate_stands_in(
     assert one.peak_w is None
     assert one.hidden > 0.5
     assert runs.run(work(20)).priors[0].basis == "nameplate"
+
+
+def test_speeds_under_limits_are_remembered_beside_the_free_one():
+    shelf = Shelf()
+    shelf.runs.grow(1)
+    bank = Bank(np.array([MAX_W]), IDLE_W)
+    shelf.memory.take(TYPE, ())
+    shelf.track("a", 0, TYPE, fresh=True)
+    free, slow = work(110, setup_s=2), np.minimum(work(170, period_s=3.3, setup_s=0), 490.0)
+    power_w = np.concatenate((free, slow))
+    for second in range(len(power_w) // 10):
+        limit_w = np.array([MAX_W if second < 112 else 490.0])
+        ranges = Rows(floor_w=np.array([IDLE_W]), limit_w=limit_w, max_w=np.array([MAX_W]))
+        bank.observe(power_w[None, 10 * second : 10 * second + 10], limit_w=limit_w)
+        shelf.see(bank.outlook, bank.detector, ranges)
+
+    shelf.end("a", bank.outlook, bank.detector, ranges)
+
+    (one,) = shelf.memory.due(1.0)
+    (point,) = one.points
+    assert point.limit_share == pytest.approx(0.725, abs=0.03)
+    assert point.speed_ratio == pytest.approx(3.0 / 3.3, abs=0.03)
 
 
 def test_a_run_that_draws_more_than_its_fingerprint_says_loses_it(first: Fingerprint):

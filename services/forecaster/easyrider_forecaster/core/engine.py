@@ -79,7 +79,8 @@ class Engine:
         """Judge the rhythm of a few series whose turn it is; False where none waits. Takes a few ms."""
         if self._thoughts is None or self._rows is None:
             return False
-        return self._thoughts.next(self.detector, self.outlook.history, self._rows.max_w)
+        judged = self._thoughts.next(self.detector, self.outlook.history, self._rows.max_w)
+        return judged or self.shelf.think(self.outlook, self.detector, self._rows)
 
     def due_fits(self) -> list[FitRequest]:
         """Level parameters that are due to be fitted elsewhere; each is asked for once."""
@@ -110,6 +111,8 @@ class Engine:
         history = self.outlook.history
         if self._thoughts is None:
             self.detector.step(history, members, self.intake, self._rows.max_w)
+            while self.shelf.think(self.outlook, self.detector, self._rows):
+                pass
         else:
             self._thoughts.add(
                 self.detector.turn(history), sight.sight(self.intake, history.rows, members.count)

@@ -24,7 +24,7 @@ _WINDOW_SLOTS = 100
 _UNLIKE_S = 8
 """Seconds in a row in which a fingerprint that was believed does not fit before it is dropped."""
 _KEEP_FIRST_S, _KEEP_EVERY_S = 300, 900
-_LOOK_EVERY_S, _MOST_A_SECOND = 30, 20
+_LOOK_EVERY_S, _MOST_A_SECOND = 30, 6
 _OVER = 1.05
 
 
@@ -37,6 +37,7 @@ class Shelf:
         self.memory = Memory()
         self._young: dict[str, Track] = {}
         self._queue: list[str] = []
+        self._due: list[Track] = []
         self._a_second = 1
         self._rows: Array = np.empty(0, np.int64)
 
@@ -45,6 +46,8 @@ class Shelf:
         before = self.tracks.get(job)
         if before is not None and before.row == row and before.of.id == of.id:
             return
+        if before is not None:
+            before.over = True  # it says more of itself by now: what was seen under half a type is no lesson
         self.tracks[job] = self._young[job] = Track(job, row, of, fresh)
         self._rows = np.empty(0, np.int64)
 
@@ -62,7 +65,9 @@ class Shelf:
 
     def drop(self, job: str) -> None:
         """The job is over before it showed anything."""
-        self.tracks.pop(job, None)
+        track = self.tracks.pop(job, None)
+        if track is not None:
+            track.over = True
         self._young.pop(job, None)
         self._rows = np.empty(0, np.int64)
 
@@ -79,8 +84,16 @@ class Shelf:
             self._begin(track, outlook, detector, ranges)
             if track.work_s > HELD_S:
                 del self._young[job]
-        for track in self._turn():
+        self._due = self._turn()
+
+    def think(self, outlook: Outlook, detector: Detector, ranges: Rows) -> bool:
+        """Draw the shape of one run whose turn it is in this second, some ms; False where none waits."""
+        if not self._due:
+            return False
+        track = self._due.pop()
+        if not track.over:
             self._go_on(track, outlook, detector, ranges)
+        return True
 
     def wanted(self) -> list[JobType]:
         """Types whose fingerprints were not read yet."""

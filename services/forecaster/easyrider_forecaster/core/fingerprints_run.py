@@ -21,6 +21,10 @@ TOP = 1.2
 LIMIT_CELLS = 20
 _MEMORY_S = 3600
 _STEADY_S = 60
+_PERIODS_EVERY_S = 10
+"""As often as periods are looked for."""
+_FEW = 500
+"""Of more rows every fifth second alone is put into cells."""
 _FADES = 0.98
 """Of the score of a remembered shape, at every look: a job may drift."""
 
@@ -76,9 +80,13 @@ class Runs(Rowed):
         left_s = SLOT_S * pulse.left[rows]
         with np.errstate(invalid="ignore"):
             self.stalls[rows] += counts & (left_s < LONG_S)
+        top_w = history.demand.top[rows, block % BLOCKS]
+        self.top_w[rows] = np.maximum(self.top_w[rows], np.where(counts & np.isfinite(top_w), top_w, 0.0))
         at = (block % BLOCKS) * BLOCK_SLOTS % SLOTS
-        self._count(rows[counts], history.demand.value[rows[counts], at : at + BLOCK_SLOTS], max_w[counts])
-        self._periods(outlook, detector, rows[counts], ranges)
+        some = counts if len(rows) <= _FEW else counts & _drawn(rows, block)
+        self._count(rows[some], history.demand.value[rows[some], at : at + BLOCK_SLOTS], max_w[some])
+        some = counts & (rows % _PERIODS_EVERY_S == block % _PERIODS_EVERY_S)
+        self._periods(outlook, detector, rows[some], ranges)
 
     def past_set_up(self, age_s: Array) -> Array:
         """Rows whose samples tell of the work itself; (rows,)."""
@@ -118,7 +126,6 @@ class Runs(Rowed):
     def _count(self, rows: Array, values_w: Array, max_w: Array) -> None:
         there = np.isfinite(values_w)
         kept_w = np.where(there, values_w, 0.0)
-        self.top_w[rows] = np.maximum(self.top_w[rows], kept_w.max(axis=1, initial=0.0))
         cell = np.clip(kept_w / np.maximum(TOP * max_w[:, None], 1e-9) * CELLS, 0, CELLS - 1).astype(np.int64)
         flat = (np.arange(len(rows))[:, None] * CELLS + cell)[there]
         self.cells[rows] += np.bincount(flat, minlength=len(rows) * CELLS).reshape(len(rows), CELLS)
@@ -133,8 +140,8 @@ class Runs(Rowed):
         hidden = (history.blocks_back(history.hidden, _STEADY_S)[rows] > 0).mean(axis=1)
         free, bound = hidden == 0, np.flatnonzero(hidden >= 0.5)
         some = rows[free]
-        self.period_number[some] += 1
-        pace = 1.0 / np.minimum(self.period_number[some], _MEMORY_S)
+        self.period_number[some] += _PERIODS_EVERY_S
+        pace = _PERIODS_EVERY_S / np.minimum(self.period_number[some], _MEMORY_S)
         old = np.where(np.isfinite(self.period_s[some]), self.period_s[some], period_s[free])
         off = period_s[free] - old
         self.period_s[some] = old + pace * off
@@ -146,8 +153,14 @@ class Runs(Rowed):
         some = rows[bound]
         share = ranges.limit_w[some] / np.maximum(ranges.max_w[some], 1e-9)
         cell = np.clip(share * LIMIT_CELLS, 0, LIMIT_CELLS - 1).astype(np.int64)
-        self.slowed_number[some, cell] += 1
+        self.slowed_number[some, cell] += _PERIODS_EVERY_S
         old = self.slowed_s[some, cell]
         old = np.where(np.isfinite(old), old, period_s[bound])
-        pace = 1.0 / np.minimum(self.slowed_number[some, cell], _MEMORY_S)
+        pace = _PERIODS_EVERY_S / np.minimum(self.slowed_number[some, cell], _MEMORY_S)
         self.slowed_s[some, cell] = old + pace * (period_s[bound] - old)
+
+
+def _drawn(rows: Array, block: int) -> Array:
+    """A fifth of the rows, another one each time, in step with no period."""
+    mixed = (rows.astype(np.uint64) + np.uint64(block * 7919)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray((mixed >> np.uint64(40)) % np.uint64(5) == 0)
