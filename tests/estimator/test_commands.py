@@ -36,7 +36,7 @@ def test_its_commands_work_one_after_the_other_as_they_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    save(tmp_path / "fingerprints.jsonl", jobs(60, seed=1))
+    save(tmp_path / "fingerprints.jsonl", jobs(45, seed=1))
 
     said = []
     for line in LINES:
@@ -46,7 +46,7 @@ def test_its_commands_work_one_after_the_other_as_they_stand(
         said.append(capsys.readouterr().out)
 
     trained, machine, estimated, unknown = said
-    assert "60 fingerprints" in trained
+    assert "45 fingerprints" in trained
     assert json.loads(machine)["sha256"] == json.loads((tmp_path / "other.json").read_text())["sha256"]
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "fingerprints.jsonl").read_bytes()
     assert "SYNTHETIC jobs" in estimated

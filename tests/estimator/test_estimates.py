@@ -7,10 +7,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic_jobs import BOARDS, COUNTS, FAMILIES, fingerprint, job_type, jobs
+from synthetic_jobs import BOARDS, COUNTS, FAMILIES, OneFit, fingerprint, job_type, jobs
 
 from easyrider.job_types import JobType
-from easyrider_estimator.adapters.lightgbm_trees import grow
 from easyrider_estimator.core.estimates import Estimate, Interval, estimate
 from easyrider_estimator.core.model import Ready, decode, encode
 from easyrider_estimator.core.training import train
@@ -132,7 +131,9 @@ def test_what_was_seen_with_other_kinds_of_jobs_alone_is_not_known_of_this_one()
     found = [fingerprint(job, "llama", chance) for job in small] + [
         fingerprint(job, "vision", chance) for job in large
     ]
-    model = train(found, grow, library="", made_unix_s=0.0, note="", progress=lambda _done, _of, _what: None)
+    model = train(
+        found, OneFit(), library="", made_unix_s=0.0, note="", progress=lambda _done, _of, _what: None
+    )
 
     own, others = (
         estimate(decode(encode(model)), job_type("llama", BOARD, count, 32), None) for count in (16, 128)

@@ -29,7 +29,8 @@ def test_they_say_what_the_library_says_of_known_missing_and_extreme_values(miss
     grown = text(missing)
     asked = [*rows(300), [0.0] * 4, [math.nan] * 4, [1e300] * 4, [-1e300] * 4]
 
-    ours = [read(grown).value(row) for row in asked]
+    trees = read(grown)
+    ours = [trees.value(row) for row in asked]
 
     theirs = lightgbm.Booster(model_str=grown).predict(np.asarray(asked), num_threads=1)
     assert ours == pytest.approx(list(theirs), abs=1e-12)
