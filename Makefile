@@ -14,7 +14,7 @@ SERVICES := telemetry actuator forecaster policy policy-api infra-bridge recorde
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo run up down test lint type bench bench-controllers bench-forecasters docs lock clean
+.PHONY: help install demo run up down test promises lint type bench bench-controllers bench-forecasters docs lock clean
 
 help: ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ down: ## end those containers, and remove what they kept; keys and settings in s
 test: $(TEST) ## every test that can run here, WORKERS files at a time (most of them wait for clocks)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
+promises: $(TEST) ## every promise of docs/promises.md with its tests, and whether it held (20 minutes)
+	$(BIN)/python tests/shared/promises.py
+
 lint: $(TEST) ## style and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -51,6 +54,7 @@ bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/twin.py
 	$(BIN)/python bench/day.py
 	$(BIN)/python bench/periods.py
+	$(BIN)/python bench/fingerprints.py
 	$(BIN)/python bench/agent.py
 	$(BIN)/python bench/fleet.py
 	$(BIN)/python bench/forecaster_speed.py
