@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hostile_words import say_them
 from live_bus import Supply, voice
 from live_regions import FAR, FEED_W, GUARANTEED_W, LEASE_S, MODULES, NEAR, TOP, WAIT_S, Halls, halls_up
 from live_site import boot_ns, holds, start_jobs, until
@@ -267,6 +268,20 @@ def test_a_link_that_hangs_for_less_than_a_lease_is_not_noticed(halls: Halls) ->
     halls.link.heal()
 
     holds(lambda: not lost(halls, FAR, since_ns), 6, "and holds on")
+
+
+def test_words_of_before_late_doubled_forged_and_malformed_move_nothing(halls: Halls) -> None:
+    since_ns, near = boot_ns(), f"{NEAR}-heir"
+
+    refused = say_them(halls).refused
+
+    assert refused == {"stale_epoch", "stale_seq", "stale_nonce"}
+    holds(
+        lambda: min(granted_w(halls, near), granted_w(halls, FAR)) > GUARANTEED_W, 3, "both keep their grants"
+    )
+    assert max(map(max, halls.site.limits_w().values())) < 700.0
+    assert not lost(halls, near, since_ns) + lost(halls, FAR, since_ns)
+    halls.site.clean_so_far()
 
 
 def test_the_referee_saw_no_sum_broken_in_either_region_nor_above_them(halls: Halls) -> None:

@@ -58,7 +58,7 @@ class Ear:
 
 
 @contextmanager
-def ear(servers: Servers, *patterns: str) -> Iterator[Ear]:
+def ear(servers: Servers, *patterns: str, user: str = "recorder") -> Iterator[Ear]:
     """Listen on patterns, all of a region's by default, commands included; connects again by itself."""
     wanted = patterns or tuple(subjects.every(kind) for kind in subjects.KINDS if kind != "event")
     found = Ear()
@@ -73,7 +73,7 @@ def ear(servers: Servers, *patterns: str) -> Iterator[Ear]:
                 ),
             )
 
-    with _connected(servers, "recorder") as (bus, run):
+    with _connected(servers, user) as (bus, run):
         run(listen(bus))
         yield found
 
@@ -88,11 +88,12 @@ class Voice:
         """A message, as a service says it."""
         self.say_raw(subject, wire.encode(message))
 
-    def say_raw(self, subject: str, body: bytes) -> None:
-        """Any bytes at all."""
+    def say_raw(self, subject: str, *bodies: bytes) -> None:
+        """Any bytes at all, as many as there are, as fast as they go."""
 
         async def send() -> None:
-            await self._bus._client.publish(subject, body)
+            for body in bodies:
+                await self._bus._client.publish(subject, body)
             await self._bus._client.flush()
 
         self._run(send())
