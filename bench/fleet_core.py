@@ -147,8 +147,9 @@ class Site:
         self.parser = CrowdParser(SimpleNamespace(stats={"in_msgs": 0, "in_bytes": 0}))
         self.parser.hear(1, self.hear_crowd)
         self.on_frame = [subjects.frame(REGION, node_name(node)).encode() for node in range(count)]
-        self.on_state = [subjects.state(REGION, node_name(node)) for node in range(count)]
-        self.on_ack = [subjects.ack(REGION, node_name(node)) for node in range(count)]
+        names = [node_name(node) for node in range(count)]
+        self.on_state = {name: subjects.state(REGION, name).encode() for name in names}
+        self.on_ack = {name: subjects.ack(REGION, name).encode() for name in names}
         self.aio = asyncio.new_event_loop()
         self.beats = 0
         self.answers: list[list[Any]] = [[] for _ in range(ANSWERED_AFTER)]
@@ -210,12 +211,8 @@ class Site:
         acks = self.answers.pop(0)
         ack_bytes = [wire.encode(ack) for ack in acks]
         spent.on("frame", len(frames), hear_frames)
-        spent.on(
-            "state_decode", len(states), lambda: [wire.decode(b, (type(states[0]),)) for b in state_bytes]
-        )
-        spent.on("state", len(states), lambda: self.hear_states(states, mono_ns))
-        spent.on("ack_decode", len(acks), lambda: [wire.decode(b, (type(acks[0]),)) for b in ack_bytes])
-        spent.on("ack", len(acks), lambda: self.hear_acks(acks, mono_ns))
+        spent.on("state", len(states), lambda: self.hear_words(self.on_state, states, state_bytes, mono_ns))
+        spent.on("ack", len(acks), lambda: self.hear_words(self.on_ack, acks, ack_bytes, mono_ns))
         spent.on("job", len(jobs), lambda: self.hear_jobs(jobs, mono_ns))
         spent.on("look", 1, lambda: self.aio.run_until_complete(self.loop.once(now_s)))
         self.loop.looked_s = now_s
@@ -229,16 +226,11 @@ class Site:
         """As the bus hands it over, at the bench's own time and without the timer."""
         self.intake._waiting += [(subject, data, self.mono_ns) for subject, data in crowd]
 
-    def hear_states(self, states: list[Any], mono_ns: int) -> None:
+    def hear_words(self, on: dict[str, bytes], words: list[Any], bodies: list[bytes], mono_ns: int) -> None:
         """As the bus hands them over."""
         self.words._waiting += [
-            (state, Arrival(subjects.state(REGION, state.node), mono_ns)) for state in states
+            (on[word.node], body, mono_ns) for word, body in zip(words, bodies, strict=True)
         ]
-        self.words.take()
-
-    def hear_acks(self, acks: list[Any], mono_ns: int) -> None:
-        """As the bus hands them over."""
-        self.words._waiting += [(ack, Arrival(subjects.ack(REGION, ack.node), mono_ns)) for ack in acks]
         self.words.take()
 
     def hear_jobs(self, jobs: list[Any], mono_ns: int) -> None:

@@ -154,9 +154,11 @@ class Desk:
         else:
             self._note_answer(ack, refused)
 
-    def took(self, acks: Sequence[LimitAck], refused: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Nodes took what they were told; `refused`: why boards of theirs did not."""
-        _ACKS.inc(len(acks))
+    def took(
+        self, acks: Sequence[LimitAck], refused: Mapping[str, str] = MappingProxyType({}), *, renewed: int = 0
+    ) -> None:
+        """Nodes took what they were told; `refused`: why boards did not. As many more took what was no intent."""
+        _ACKS.inc(len(acks) + renewed)
         for ack in acks:
             # A renewal, said once a second to every node, is no news.
             if ack.answers != "set_limits" or refused or self.meant(ack.node, ack.epoch, ack.seq):

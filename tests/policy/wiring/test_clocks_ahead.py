@@ -58,15 +58,14 @@ async def test_one_frame_with_a_clock_far_ahead_pins_no_count(way: str, stamp_ns
 async def test_one_state_with_a_clock_far_ahead_pins_no_count(together: bool, stamp_ns: int) -> None:
     wired = await running()
     box, before_w, words = wired.boxes["a"], count_w(wired), Words(wired.desk)
-    hear = words._judge if together else wired.desk.on_state
     where = at(subjects.state(REGION, "a"), wired.now_s)
-    hear(box.state(wired.now_s), where)
     odd: NodeState = msgspec.structs.replace(box.state(wired.now_s), mono_ns=stamp_ns)
-    if together:
-        words._waiting.append((odd, where))
-        words.take()
-    else:
-        hear(odd, where)
+    for state in (box.state(wired.now_s), odd):
+        if together:
+            words._waiting.append((where.subject.encode(), msgspec.msgpack.encode(state), where.mono_ns))
+            words.take()
+        else:
+            wired.desk.on_state(state, where)
     await wired.seconds(2)
 
     assert wired.picture.safety.ledger.seen.high_ns[:2].max() <= mono_ns(wired.now_s)

@@ -140,6 +140,11 @@ def beliefs(wired: Wired) -> dict[str, object]:
     }
 
 
+def told(word: Word, where: Arrival) -> tuple[bytes, bytes, int]:
+    """As the bus hands it over; also what `wire.encode` would refuse to say."""
+    return where.subject.encode(), msgspec.msgpack.encode(word), where.mono_ns
+
+
 def _node_of(line: dict[str, object]) -> str:
     return str(line.get("node", ""))
 
@@ -167,7 +172,7 @@ def test_words_taken_together_are_believed_as_words_judged_one_by_one(batches: l
                 alone.desk.on_ack(word, where)
             else:
                 alone.desk.on_state(word, where)
-            words._waiting.append((word, where))
+            words._waiting.append(told(word, where))
         words.take()
         ours, theirs = beliefs(together), beliefs(alone)
         for what in theirs:
@@ -187,7 +192,7 @@ def test_who_repeats_itself_is_judged_once() -> None:
         for box in wired.boxes.values():
             for what in ("ack", "state"):
                 word = word_of(box, what, wired.now_s, 300.0, seq)
-                words._waiting.append((word, at(subject_of(word), wired.now_s)))
+                words._waiting.append(told(word, at(subject_of(word), wired.now_s)))
         wired.clock.at_s += 1.0
     words.take()
 
@@ -195,9 +200,13 @@ def test_who_repeats_itself_is_judged_once() -> None:
     assert wired.picture.safety.ledger.acked_w.tolist() == [300.0] * 4
 
 
-def heard(wired: Wired, what: str, name: str, seq: int) -> tuple[Word, Arrival]:
+def said(wired: Wired, what: str, name: str, seq: int) -> tuple[Word, Arrival]:
     word = word_of(wired.boxes[name], what, wired.now_s, 300.0, seq)
     return word, at(subject_of(word), wired.now_s)
+
+
+def heard(wired: Wired, what: str, name: str, seq: int) -> tuple[bytes, bytes, int]:
+    return told(*said(wired, what, name, seq))
 
 
 def repeating() -> tuple[Wired, Words]:
@@ -228,11 +237,11 @@ def raises_on(wired: Wired, node: str, how: str) -> None:
 def test_a_word_that_raises_costs_nobody_else_theirs() -> None:
     wired, words = repeating()
     raises_on(wired, "b", "on_state")
-    foul, where = heard(wired, "state", "b", 3)
+    foul, where = said(wired, "state", "b", 3)
     before = _ASIDE._value.get()
     words._waiting += [
         heard(wired, "ack", "a", 3),
-        (odd(foul, {"held": True}), where),
+        told(odd(foul, {"held": True}), where),
         heard(wired, "state", "a", 3),
     ]
 
@@ -250,8 +259,8 @@ def test_a_word_that_raises_costs_nobody_else_theirs() -> None:
 def test_the_next_look_goes_on_after_a_word_that_raised() -> None:
     wired, words = repeating()
     raises_on(wired, "b", "on_ack")
-    foul, where = heard(wired, "ack", "b", 3)
-    words._waiting.append((odd(foul, {"accepted": False, "refused": "stale_seq"}), where))
+    foul, where = said(wired, "ack", "b", 3)
+    words._waiting.append(told(odd(foul, {"accepted": False, "refused": "stale_seq"}), where))
     words.take()
 
     words._waiting.append(heard(wired, "ack", "b", 4))
@@ -278,10 +287,10 @@ def test_words_that_cannot_be_believed_together_are_judged_one_by_one() -> None:
 
 def test_a_time_that_no_clock_shows_costs_its_own_node_alone() -> None:
     wired, words = repeating()
-    foul, where = heard(wired, "state", "b", 3)
+    foul, where = said(wired, "state", "b", 3)
     words._waiting += [
         heard(wired, "state", "a", 3),
-        (msgspec.structs.replace(foul, mono_ns=2**63 + 5), where),
+        told(msgspec.structs.replace(foul, mono_ns=2**63 + 5), where),
         heard(wired, "ack", "a", 3),
     ]
 

@@ -4,7 +4,7 @@ Every time is this process's monotonic seconds; `minted_s` is when a message was
 its source's own clock. Nothing here reads a clock. After a change of rules or boards, `moved_to` the new fleet.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from easyrider_policy.core import heard, leader
 from easyrider_policy.core.commands import Commands, Orders, Wanted
 from easyrider_policy.core.counting import Sums, add_up, blocked_above
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
-from easyrider_policy.core.heard import Acks, States
+from easyrider_policy.core.heard import Acks, Ints, States
 from easyrider_policy.core.holds import nobody
 from easyrider_policy.core.leader import Lead
 from easyrider_policy.core.leaving import Leavings
@@ -54,12 +54,11 @@ class Control:
         heard.states_heard(self.ledger, states)
         self.leavings.present(states.nodes, states.minted_s)
 
-    def acks_heard(self, acks: Acks, highest_epochs: Sequence[int]) -> None:
-        """Answers of several nodes that name no epoch above those seen, and of which none was let go."""
-        for epoch, minted_s in zip(reversed(highest_epochs), acks.minted_s[::-1].tolist(), strict=True):
-            if epoch == self.lead.epoch:
-                self.lead = leader.acked(self.lead, epoch, minted_s)
-                break
+    def acks_heard(self, acks: Acks, highest_epochs: Ints) -> None:
+        """Answers of several nodes as they came, that name no epoch above those seen, and of which none was let go."""
+        ours = np.flatnonzero(highest_epochs == self.lead.epoch)
+        if len(ours):
+            self.lead = leader.acked(self.lead, self.lead.epoch, float(acks.minted_s[ours[-1]]))
         heard.acks_heard(self.ledger, acks)
 
     def frame_heard(self, node: int, boot_id: str, enforced_w: Floats, read_ns: int, minted_s: float) -> None:

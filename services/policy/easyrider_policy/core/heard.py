@@ -1,6 +1,5 @@
 """Words of many nodes as columns: states and acks that say of their boards what each node said before."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +7,7 @@ from numpy.typing import NDArray
 
 from easyrider_policy.core.fleet import Bools, Floats
 from easyrider_policy.core.ledger import Ledger
-from easyrider_policy.core.said import AckedBoards, ShownBoards, all_acked, all_shown
+from easyrider_policy.core.said import AckedBoards, ShownBoards
 from easyrider_policy.core.silence import Key
 
 Ints = NDArray[np.int64]
@@ -21,7 +20,8 @@ class States(NamedTuple):
     minted_s: Floats
     mono_ns: Ints  # source clock
     nonces: Ints
-    boards: Sequence[ShownBoards]
+    boards: ShownBoards  # of all of them, node after node
+    each: int  # how many are each node's
 
 
 class Acks(NamedTuple):
@@ -30,36 +30,37 @@ class Acks(NamedTuple):
     nodes: Ints
     minted_s: Floats
     mono_ns: Ints  # source clock
-    keys: Sequence[Key]
-    boards: Sequence[AckedBoards]
+    epochs: Ints
+    seqs: Ints
+    boards: AckedBoards  # of all of them, node after node
+    each: int  # how many are each node's
 
 
 def states_heard(ledger: Ledger, states: States) -> None:
     """What `Ledger.state_heard` makes of each."""
-    nodes, minted_s, mono_ns, nonces, boards = states
+    nodes, minted_s, mono_ns, nonces, boards, each = states
     _present(ledger, nodes, minted_s)
     ledger.roll.nonces_heard(nodes, nonces, minted_s)
     news: Bools = mono_ns > ledger.acked_ns[nodes]
     if not news.all():
-        boards = [one for one, new in zip(boards, news.tolist(), strict=True) if new]
+        boards = boards.some(np.repeat(news, each))
         minted_s, mono_ns = minted_s[news], mono_ns[news]
-    if boards:
-        each = [len(one.most_w) for one in boards]
-        ledger.boards_shown(all_shown(boards), np.repeat(mono_ns, each), np.repeat(minted_s, each))
+    if len(mono_ns):
+        ledger.boards_shown(boards, np.repeat(mono_ns, each), np.repeat(minted_s, each))
 
 
 def acks_heard(ledger: Ledger, acks: Acks) -> None:
     """What `Ledger.acked` makes of each."""
-    nodes, minted_s, mono_ns, keys, boards = acks
+    nodes, minted_s, mono_ns, epochs, seqs, boards, each = acks
     _present(ledger, nodes, minted_s)
-    for node, key in zip(nodes.tolist(), keys, strict=True):
-        ledger.outbox.answered(node, key)
-        ledger.acked_key[node] = key
-    ledger.fence[nodes] = np.maximum(ledger.fence[nodes], [key.epoch for key in keys])
+    answered, acked_key = ledger.outbox.answered, ledger.acked_key
+    for node, key in zip(nodes.tolist(), map(Key, epochs.tolist(), seqs.tolist()), strict=True):
+        answered(node, key)
+        acked_key[node] = key
+    ledger.fence[nodes] = np.maximum(ledger.fence[nodes], epochs)
     ledger.rebooted[nodes] = False
     ledger.acked_ns[nodes] = np.maximum(ledger.acked_ns[nodes], mono_ns)
-    each = [len(one.holds_w) for one in boards]
-    ledger.boards_acked(all_acked(boards), np.repeat(mono_ns, each), np.repeat(minted_s, each))
+    ledger.boards_acked(boards, np.repeat(mono_ns, each), np.repeat(minted_s, each))
 
 
 def _present(ledger: Ledger, nodes: Ints, minted_s: Floats) -> None:

@@ -43,6 +43,20 @@ class ShownBoards:
     most_w: Floats  # (m,) the highest of requested, enforced and fallback
     taken: tuple[tuple[int, float, float], ...]  # of those armed with a fallback: row, `most_w`, fallback
 
+    def some(self, which: Bools) -> "ShownBoards":
+        """Those that are marked (n,), of boards of many nodes whose limits were all read."""
+        rows = np.asarray(self.rows)[which]
+        return ShownBoards(
+            said=(),
+            rows=rows,
+            settable=self.settable[which],
+            controlled=self.controlled[which],
+            baseline_w=self.baseline_w[which],
+            read=rows,
+            most_w=self.most_w[which],
+            taken=(),
+        )
+
 
 def acked_boards(fleet: Fleet, node: int, said: tuple[GpuAck, ...]) -> AckedBoards:
     """Columns of an ack of this node; of a board named twice the last word."""
@@ -104,38 +118,22 @@ def shown_boards(fleet: Fleet, node: int, said: tuple[GpuState, ...]) -> ShownBo
     )
 
 
-def all_acked(every: Sequence[AckedBoards]) -> AckedBoards:
-    """Boards of several nodes, all of them read back, as one."""
+def read_back(
+    rows: NDArray[np.int64], requested_w: Floats, enforced_w: Floats, fallback_w: Floats
+) -> AckedBoards:
+    """Boards (n,) of any nodes, all of them read back and none refusing; NaN: no fallback."""
+    holds_w = np.maximum(enforced_w, requested_w)
     return AckedBoards(
         said=(),
-        rows=np.concatenate([_as_rows(one.rows) for one in every]),
-        holds_w=np.concatenate([one.holds_w for one in every]),
-        requested_w=np.concatenate([one.requested_w for one in every]),
-        fallback_w=np.concatenate([one.fallback_w for one in every]),
-        most_w=np.concatenate([one.most_w for one in every]),
-        armed=np.concatenate([one.armed for one in every]),
-        refuses=np.concatenate([one.refuses for one in every]),
+        rows=rows,
+        holds_w=holds_w,
+        requested_w=requested_w,
+        fallback_w=fallback_w,
+        most_w=np.fmax(holds_w, fallback_w),
+        armed=~np.isnan(fallback_w),
+        refuses=np.zeros(len(rows), dtype=np.bool_),
         unread=np.zeros(0, dtype=np.int64),
     )
-
-
-def all_shown(every: Sequence[ShownBoards]) -> ShownBoards:
-    """Boards of several nodes, whose limits were all read, as one."""
-    rows = np.concatenate([_as_rows(one.rows) for one in every])
-    return ShownBoards(
-        said=(),
-        rows=rows,
-        settable=np.concatenate([one.settable for one in every]),
-        controlled=np.concatenate([one.controlled for one in every]),
-        baseline_w=np.concatenate([one.baseline_w for one in every]),
-        read=rows,
-        most_w=np.concatenate([one.most_w for one in every]),
-        taken=(),
-    )
-
-
-def _as_rows(rows: Rows) -> NDArray[np.int64]:
-    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
 def _columns(rows: Sequence[Sequence[float]], count: int) -> list[Floats]:
