@@ -71,10 +71,13 @@ class Gathering:
 
     def take(self) -> Floats:
         """(k, G) rows, k the most any board has and at least 1, the newest of every board in the last row."""
-        most = max(1, int(self._filled.max(initial=0)))
+        counts = np.flatnonzero(np.bincount(self._filled)).tolist()  # few, and rarely more than one
+        most = max(1, *counts, 0)
         taken = np.full((most, self._rows.shape[1]), np.nan)
-        for count in np.unique(self._filled):
-            if count:
+        for count in counts:
+            if len(counts) == 1:
+                taken[most - count :] = self._rows[:count]
+            elif count:
                 boards = np.flatnonzero(self._filled == count)
                 taken[most - count :, boards] = self._rows[:count, boards]
         self._filled[:] = 0

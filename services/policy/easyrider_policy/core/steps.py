@@ -118,8 +118,11 @@ def taken(fleet: Fleet, step: Step, held: Asked, share: Floats) -> Asked:
 
 
 def _moved(base_w: Floats, target_w: Floats, share: Floats) -> Floats:
-    part_w = np.maximum(_milliwatts(base_w + share * (target_w - base_w)), base_w)
-    return np.where((target_w < base_w) | (share >= 1.0), target_w, part_w)
+    next_w = target_w.copy()
+    part = np.flatnonzero(~((target_w <= base_w) | (share >= 1.0)))  # of most boards nothing moves
+    low_w, high_w = base_w[part], target_w[part]
+    next_w[part] = np.maximum(_milliwatts(low_w + share[part] * (high_w - low_w)), low_w)
+    return next_w
 
 
 def _within(asked_w: Floats, counted_w: Floats, overshoot: Floats) -> Floats:
