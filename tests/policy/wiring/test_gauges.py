@@ -1,7 +1,14 @@
 """What stands at /metrics."""
 
+import math
+
+import msgspec
 from prometheus_client import REGISTRY
 from wired_site import Wired
+
+from easyrider import metrics
+from easyrider.messages import Plan
+from easyrider_policy import gauges
 
 
 def shown(name: str, **labels: str) -> float:
@@ -35,3 +42,18 @@ def _known() -> bool:
     return (
         REGISTRY.get_sample_value("easyrider_policy_limits_changed_total", {"direction": "down"}) is not None
     )
+
+
+async def test_a_domain_that_a_plan_leaves_out_stays_and_one_that_nobody_observes_shows_no_old_value(
+    led: Wired,
+) -> None:
+    plan = led.said(Plan)[-1]
+    (pdu,) = [domain for domain in plan.domains if domain.domain == "pdu"]
+    away = msgspec.structs.replace(pdu, domain="left-out", target_w=123.0)
+
+    gauges.show_plan(msgspec.structs.replace(plan, domains=(away, pdu)))
+    gauges.show_plan(msgspec.structs.replace(plan, domains=(msgspec.structs.replace(pdu, observed_w=None),)))
+
+    assert shown("domain_watts", domain="left-out", what="target") == 123.0
+    assert math.isnan(shown("domain_watts", domain="pdu", what="observed"))
+    assert b'easyrider_policy_domain_watts{domain="pdu",what="hard"} 2400.0' in metrics.text()
