@@ -36,7 +36,9 @@ class Node:
             FrameBuilder("local", "n1", "boot"), roster, self.sampler, self, self._put_off, self.news.append,
             frame_s=frame_s,
         )  # fmt: skip
-        identities = [SimpleNamespace(uuid=f"GPU-{k}", max_w=700.0, instances=()) for k in range(2)]
+        identities = [
+            SimpleNamespace(uuid=f"GPU-{k}", name="H100", max_w=700.0, instances=()) for k in range(2)
+        ]
         self.readers = [SimpleNamespace(abilities=None) for _ in identities]
         self.new = self.rows.found(list(zip(identities, self.readers, strict=True)))
         self.now_ns = 10**12
@@ -123,7 +125,7 @@ def test_boards_found_again_under_the_same_readers_are_no_news():
     node = Node()
 
     again = node.rows.found(
-        [(SimpleNamespace(uuid="GPU-1", max_w=700.0, instances=("MIG-1",)), node.readers[1])]
+        [(SimpleNamespace(uuid="GPU-1", name="H100", max_w=700.0, instances=("MIG-1",)), node.readers[1])]
     )
 
     assert set(node.new) == {0, 1}
