@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -90,3 +92,23 @@ def test_what_the_meters_above_them_show_is_the_rows_own(runtime: Path) -> None:
 
     assert pdu["observed_w"] > 5_000.0
     assert pdu["unmanaged_w"] < 0.2 * pdu["observed_w"]
+
+
+def test_the_api_of_the_site_has_the_plans_of_both_rows(runtime: Path) -> None:
+    url, token = re.findall(
+        r"  api +(\S+) +an administrator's token (\S+)", (runtime / "up.log").read_text()
+    )[0]
+    key = {"Authorization": f"Bearer {Path(token).read_text().strip()}"}
+
+    def gathered() -> dict[str, Any]:
+        told: dict[str, Any] = httpx.get(f"{url}/plan", headers=key, timeout=10.0).json()
+        return told if len(told.get("below", [])) == 2 else {}
+
+    told = until(gathered, 20, "plans of both rows")
+
+    assert told["plan"]["region"] == "local"
+    assert [(row["region"], row["plan"]["region"]) for row in told["below"]] == [
+        ("row-a", "row-a"),
+        ("row-b", "row-b"),
+    ]
+    assert told["silent_regions"] == []
