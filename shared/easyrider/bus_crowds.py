@@ -68,21 +68,26 @@ class CrowdParser(Parser):
 
     async def _cut_into(self, heard: dict[bytes, Crowd], data: bytes) -> bytes:
         """What is left of the stream's bytes: a line or a message that has not come whole yet."""
-        at, ears = 0, self._ears
+        at, size, ears = 0, len(data), self._ears
         while (end := data.find(_LINE_END, at)) >= 0:
             after = end + 2
             if data.startswith(b"MSG ", at):
                 words = data[at + 4 : end].split()
                 after += int(words[-1]) + 2
-                if after > len(data):
+                if after > size:
                     break
-                if words[1] in ears:
-                    heard.setdefault(words[1], []).append((words[0], data[end + 2 : after - 2]))
+                number = words[1]
+                if number in heard:
+                    heard[number].append((words[0], data[end + 2 : after - 2]))
+                    at = after
+                    continue
+                if number in ears:
+                    heard[number] = [(words[0], data[end + 2 : after - 2])]
                     at = after
                     continue
             elif data.startswith(b"HMSG ", at):
                 after += int(data[at:end].split()[-1]) + 2
-                if after > len(data):
+                if after > size:
                     break
             await super().parse(data[at:after])
             at = after
@@ -92,5 +97,5 @@ class CrowdParser(Parser):
         stats = self.nc.stats
         for number, crowd in heard.items():
             stats["in_msgs"] += len(crowd)
-            stats["in_bytes"] += sum(len(word) for _, word in crowd)
+            stats["in_bytes"] += sum([len(word) for _, word in crowd])
             self._ears[number](crowd, now_ns)

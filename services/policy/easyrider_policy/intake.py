@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -103,9 +104,10 @@ class Intake:
     def _take_usual(self, frames: Fitting) -> list[Word]:
         """Frames that fit a mould, but for those that it does not decide on: these are left."""
         boots, ages = self._picture.safety.ledger.roll.boot, self._picture.ages
-        slots, arrived_ns = (np.array([one.slot for one in frames.usual]), _arrived_ns(frames.words))
-        usual = ~ages.all_ahead(slots, frames.shape.mono_ns(frames.block), arrived_ns)
-        usual &= np.array([boots[one.node] == one.boot_id for one in frames.usual])
+        usual = ~ages.all_ahead(frames.slots, frames.shape.mono_ns(frames.block), frames.arrived_ns)
+        known, said = list(map(boots.__getitem__, frames.nodes.tolist())), frames.boots
+        if known != said:
+            usual &= np.array([boot == mine for boot, mine in zip(known, said, strict=True)])
         if usual.all():
             self._take_fitting(frames)
             return []
@@ -170,17 +172,16 @@ class Intake:
 
     def _take_fitting(self, frames: Fitting) -> None:
         """Read by where things stand in them."""
-        shape, block, usual, words = frames
-        arrived_ns = _arrived_ns(words)
+        shape, block = frames.shape, frames.block
         looks = Looks(
-            nodes=np.array([one.node for one in usual]),
-            rows=np.array([one.rows for one in usual]),
+            nodes=frames.nodes,
+            rows=frames.boards,
             mean_w=shape.mean_w(block),
             limit_w=shape.limit_w(block),
             read_ns=shape.read_ns(block),
-            minted_s=self._minted_s(usual, shape.mono_ns(block), arrived_ns),
+            minted_s=self._minted_s(frames.names, frames.slots, shape.mono_ns(block), frames.arrived_ns),
         )
-        fresh = self._believe(looks, arrived_ns)
+        fresh = self._believe(looks, frames.arrived_ns)
         if shape.slow:  # once a second of each node
             rows, gathering = looks.rows[fresh].ravel(), self._picture.gathering
             gathering.add_reasons(rows, shape.reasons(block)[fresh].ravel())
@@ -206,7 +207,7 @@ class Intake:
             mean_w=frame_batch.mean_w(frames),
             limit_w=frame_batch.limit_w(frames),
             read_ns=frame_batch.read_ns(frames),
-            minted_s=self._minted_s(usual, mono_ns[good], arrived_ns),
+            minted_s=self._minted_s([one.name for one in usual], slots[good], mono_ns[good], arrived_ns),
         )
         fresh = self._believe(looks, arrived_ns).tolist()
         for (one, frame, (subject, data, _)), is_fresh in zip(alike, fresh, strict=True):
@@ -215,14 +216,14 @@ class Intake:
                 self._picture.gathering.add_temperatures(one.rows, frame_batch.temperature_c(frame))
             self._moulds.learn(subject, data, frame, one)
 
-    def _minted_s(self, usual: list[Usual], mono_ns: Ints, arrived_ns: Ints) -> Floats:
+    def _minted_s(self, names: list[str], slots: Ints, mono_ns: Ints, arrived_ns: Ints) -> Floats:
         """(F,) when frames were made, in the receiver's seconds; noted as their nodes' newest word."""
-        picture = self._picture
-        minted_s = picture.ages.all_minted_s(np.array([one.slot for one in usual]), mono_ns, arrived_ns)
-        known_s = picture.frames_s
-        for one, at_s in zip(usual, minted_s.tolist(), strict=True):
-            if not known_s.get(one.name, at_s) > at_s:
-                known_s[one.name] = at_s
+        minted_s, known_s = (
+            self._picture.ages.all_minted_s(slots, mono_ns, arrived_ns),
+            self._picture.frames_s,
+        )
+        before_s = np.fromiter(map(known_s.get, names, repeat(-np.inf)), np.float64, len(names))
+        known_s.update(zip(names, np.maximum(minted_s, before_s).tolist(), strict=True))
         self._desk.frames_s = max(self._desk.frames_s, float(minted_s.max()))
         return minted_s
 

@@ -4,8 +4,9 @@ Each node has a mould for each length of its frames: with slow columns or withou
 of one shape stand below each other in one array, so that those of a thousand frames are fetched and compared at once.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from easyrider.messages import NodeFrame
 from easyrider_policy.core.fleet import Ints
 
 _FIRST = 16
+_ROW_BITS = 32
+_ROW = (1 << _ROW_BITS) - 1
 MOST_SHAPES = 32
 """Shapes in use; a site has a few for each kind of node. More means that something plays with lengths."""
 
@@ -38,50 +41,89 @@ Word = tuple[bytes, bytes, int]
 """Subject, frame, and the receiver's nanoseconds at which it came."""
 
 
-class Fitting(NamedTuple):
+@dataclass(slots=True)
+class Fitting:
     """Frames (F,) of one shape that fit their moulds, each of another node."""
 
-    shape: Shape
+    bench: "Bench"
+    rows: Ints
+    """Of the bench."""
     block: NDArray[np.uint8]
-    usual: list[Usual]
+    arrived_ns: Ints
     words: list[Word]
 
     def some(self, which: NDArray[np.bool_]) -> "Fitting":
         """Those that are marked (F,)."""
-        kept = np.flatnonzero(which).tolist()
-        usual, words = [self.usual[at] for at in kept], [self.words[at] for at in kept]
-        return Fitting(self.shape, self.block[which], usual, words)
+        words = list(compress(self.words, which.tolist()))
+        return Fitting(self.bench, self.rows[which], self.block[which], self.arrived_ns[which], words)
+
+    @property
+    def shape(self) -> Shape:
+        """Of all of them."""
+        return self.bench.shape
+
+    @property
+    def nodes(self) -> Ints:
+        """(F,) rows of the fleet."""
+        return self.bench.nodes[self.rows]
+
+    @property
+    def slots(self) -> Ints:
+        """(F,) of their boots."""
+        return self.bench.slots[self.rows]
+
+    @property
+    def boards(self) -> Ints:
+        """(F, boards) rows of the fleet."""
+        return self.bench.firsts[self.rows][:, None] + np.arange(self.bench.boards)
+
+    @property
+    def names(self) -> list[str]:
+        """(F,) of their nodes."""
+        return list(map(self.bench.names.__getitem__, self.rows.tolist()))
+
+    @property
+    def boots(self) -> list[str]:
+        """(F,) that their moulds name."""
+        return list(map(self.bench.boots.__getitem__, self.rows.tolist()))
 
 
-class _Bench:
+class Bench:
     """Moulds of one shape, a row each."""
 
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-        self.rows = np.zeros((_FIRST, shape.width), dtype=np.uint8)
-        self.usual: list[Usual] = []
+    def __init__(self, shape: Shape, number: int, boards: int) -> None:
+        self.shape, self.number, self.boards = shape, number, boards
+        self.moulds = np.zeros((_FIRST, shape.width), dtype=np.uint8)
+        self.nodes, self.slots, self.firsts = np.zeros((3, _FIRST), dtype=np.int64)
+        self.names: list[str] = []
+        self.boots: list[str] = []
+        self.free: list[int] = []
 
     def lay(self, frame: bytes, usual: Usual) -> int:
         """Add a mould; its row."""
-        row = len(self.usual)
-        if row == len(self.rows):
-            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
-        self.usual.append(usual)
+        row = self.free.pop() if self.free else len(self.names)
+        if row == len(self.nodes):
+            for name in ("moulds", "nodes", "slots", "firsts"):
+                column = getattr(self, name)
+                setattr(self, name, np.concatenate([column, np.zeros_like(column)]))
         self.relay(row, frame, usual)
         return row
 
     def relay(self, row: int, frame: bytes, usual: Usual) -> None:
         """The same node says something else from now on."""
-        self.rows[row, : len(frame)] = np.frombuffer(frame, dtype=np.uint8)
-        self.usual[row] = usual
+        self.moulds[row, : len(frame)] = np.frombuffer(frame, dtype=np.uint8)
+        self.nodes[row], self.slots[row], self.firsts[row] = usual.node, usual.slot, usual.rows[0]
+        self.names[row : row + 1], self.boots[row : row + 1] = [usual.name], [usual.boot_id]
 
 
 class Moulds:
     """What the nodes of one fleet usually say, by subject and length."""
 
     def __init__(self) -> None:
-        self._benches: dict[Shape, _Bench] = {}
-        self._seats: dict[tuple[bytes, int], tuple[_Bench, int]] = {}
+        self._benches: dict[Shape, Bench] = {}
+        self._by_number: list[Bench] = []
+        self._seats: dict[tuple[bytes, int], int] = {}
+        """The number of a bench, and in the lower bits a row of it: what a word's place is looked up by in one go."""
 
     def learn(self, subject: bytes, data: bytes, frame: NodeFrame, usual: Usual) -> None:
         """From a frame that was found to be what its node usually says."""
@@ -90,34 +132,38 @@ class Moulds:
             shape = shape_of(data) if frame_batch.is_whole(frame) and wire.encode(frame) == data else None
             if shape is None or (shape not in self._benches and len(self._benches) >= MOST_SHAPES):
                 return
-            bench = self._benches.setdefault(shape, _Bench(shape))
-            self._seats[subject, len(data)] = bench, bench.lay(data, usual)
-        elif shape_of(data) == seat[0].shape and wire.encode(frame) == data:
-            seat[0].relay(seat[1], data, usual)
+            if shape not in self._benches:
+                self._benches[shape] = Bench(shape, len(self._benches), usual.boards)
+                self._by_number.append(self._benches[shape])
+            bench = self._benches[shape]
+            self._seats[subject, len(data)] = bench.number << _ROW_BITS | bench.lay(data, usual)
+            return
+        bench, row = self._by_number[seat >> _ROW_BITS], seat & _ROW
+        if shape_of(data) == bench.shape and wire.encode(frame) == data:
+            bench.relay(row, data, usual)
         else:
             del self._seats[subject, len(data)]
+            bench.free.append(row)
 
     def sift(self, words: Sequence[Word]) -> tuple[list[Fitting], list[Word]]:
         """Frames of different subjects: those that fit, by shape; and those that have to be decoded."""
-        seats, left = self._seats, []
-        placed: defaultdict[_Bench, tuple[list[int], list[Word]]] = defaultdict(lambda: ([], []))
-        for word in words:
-            seat = seats.get((word[0], len(word[1])))
-            if seat is None:
-                left.append(word)
-                continue
-            rows, mine = placed[seat[0]]
-            rows.append(seat[1])
-            mine.append(word)
-        fitting = []
-        for bench, (rows, mine) in placed.items():
+        if not words:
+            return [], []
+        said, frames, came_ns = zip(*words, strict=True)
+        places = map(self._seats.get, zip(said, map(len, frames), strict=True), repeat(-1))
+        seats, arrived_ns = np.fromiter(places, np.int64, len(words)), np.array(came_ns)
+        numbers = seats >> _ROW_BITS
+        fitting, left = [], [words[at] for at in np.flatnonzero(seats < 0).tolist()]
+        for number in np.flatnonzero(np.bincount(numbers + 1)[1:]).tolist():
+            bench, at = self._by_number[number], np.flatnonzero(numbers == number)
+            mine = list(map(words.__getitem__, at.tolist()))
             block = bench.shape.block([data for _, data, _ in mine])
-            fits = bench.shape.fits(block, bench.rows[rows])
-            whole = Fitting(bench.shape, block, [bench.usual[row] for row in rows], mine)
-            if fits.all():
-                fitting.append(whole)
-                continue
-            left += [mine[at] for at in np.flatnonzero(~fits).tolist()]
-            if fits.any():
-                fitting.append(whole.some(fits))
+            rows = seats[at] & _ROW
+            one = Fitting(bench, rows, block, arrived_ns[at], mine)
+            fits = bench.shape.fits(block, bench.moulds[rows])
+            if not fits.all():
+                left += one.some(~fits).words
+                one = one.some(fits)
+            if len(one.rows):
+                fitting.append(one)
         return fitting, left
