@@ -32,5 +32,9 @@ def rhythm_verdicts(tried: Rhythms) -> list[Verdict]:
             len(tried.recorded_flagged) == len(RECORDED_ALIASES),
             ", ".join(tried.recorded_flagged) or "none",
         ),
-        Verdict("a fingerprint halves the time to 1.3 x the steady error at 1-5 s", None, "apart: bench/fingerprints.py"),
+        Verdict(
+            "a fingerprint halves the time to 1.3 x the steady error at 1-5 s",
+            None,
+            "apart: bench/fingerprints.py",
+        ),
     ]
