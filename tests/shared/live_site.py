@@ -177,7 +177,7 @@ class Site:
 
         def judged() -> dict[str, Any] | None:
             # what it calls foreign it has waited for, and a summary is written each second
-            if path.stat().st_mtime < now_s + 0.5:
+            if not path.exists() or path.stat().st_mtime < now_s + 0.5:
                 return None
             found: dict[str, Any] = json.loads(path.read_text())
             return found
