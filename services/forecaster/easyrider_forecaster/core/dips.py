@@ -46,6 +46,7 @@ class Dips(Rowed):
         super().__init__(rows)
         self.starts_s = self.column("starts_s", (_STARTS,), np.float64, np.nan)  # long ones, newest last
         self.lengths_s = self.column("lengths_s", (LENGTHS,), np.float64, np.nan)
+        self.long_lengths_s = self.column("long_lengths_s", (_STARTS,), np.float64, np.nan)
         self.cadence_s = self.column("cadence_s", (), np.float64, np.nan)
         self.anchor_s = self.column(
             "anchor_s", (), np.float64, np.nan
@@ -147,6 +148,7 @@ class Dips(Rowed):
         self.lengths_s[row] = np.append(self.lengths_s[row, 1:], length_s)
         if length_s < LONG_S:
             return
+        self.long_lengths_s[row] = np.append(self.long_lengths_s[row, 1:], length_s)
         starts = self.starts_s[row] = np.append(self.starts_s[row, 1:], start_s)
         starts = starts[np.isfinite(starts)]
         lengths = self.lengths_s[row]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from easyrider_forecaster.core import experts, phase, samples
+from easyrider_forecaster.core import experts, lasting, phase, samples
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.bound import PeakBound
 from easyrider_forecaster.core.capped import excess_w
@@ -29,6 +29,8 @@ _BLIND = np.array([name not in experts.EVENTFUL for name in experts.MEAN_EXPERTS
 """Rivals that know of no dip to come."""
 _LONG_FLOOR = np.where(np.asarray(HORIZONS_S) >= 30, 0.01, 0.003)
 """Share of the rating by which a bound without a rolling quantile stays above the highest of 60 s."""
+_DIP_MARGIN = 0.04
+"""Share of the rating by which a bound stays above the last two seconds of a dip that is sure to go on."""
 _NEAR_SLOTS, _NEAR_S = 300, 30.0
 _TURNS = 5
 _ADOPTED_A_TICK = 24
@@ -111,7 +113,7 @@ class Outlook:
             means[row][np.ix_(ahead.inside_s[row] > 0, _BLIND)] = np.nan
         mean_w = self.kernels.weigh(self.means, block, means, context)
         peak_w = self.kernels.weigh(self.peaks, block, peaks, context)
-        q90_w, q99_w = self._bounds(rows, alias, peak_w, context)
+        q90_w, q99_w = self._bounds(rows, alias, still, peak_w, context)
         taken_w = excess_w(history, pulse, rows.limit_w, mean_w, self._tops[:, -1])
         drawn_w = np.minimum(mean_w - taken_w, rows.limit_w[:, None])
         views = [
@@ -179,7 +181,9 @@ class Outlook:
         value = second_w - expected_w + whole_w
         return np.where(pulse.in_dip | (pulse.quiet < 10), np.nan, value)
 
-    def _bounds(self, rows: Rows, alias: Array, peak_w: Array, context: Array) -> tuple[Array, Array]:
+    def _bounds(
+        self, rows: Rows, alias: Array, still: Array, peak_w: Array, context: Array
+    ) -> tuple[Array, Array]:
         history, block = self.history, self.history.block
         base_w = self._tops[:, -1].astype(np.float64)
         suspects = np.flatnonzero(alias)
@@ -195,6 +199,11 @@ class Outlook:
         far_w = self.far99.bounds(bases_w, context, rows.max_w)
         floor_w = base_w + rows.max_w[:, None] * _LONG_FLOOR
         q99_w[:, far] = np.fmax(far_w, floor_w)[:, far]
+        sure = lasting.through(self.dips, self.pulse) & ~still[:, None]
+        if sure.any():
+            dip_w = self._tops[:, 1].astype(np.float64) + _DIP_MARGIN * rows.max_w
+            q99_w = np.where(sure, np.fmin(q99_w, dip_w[:, None]), q99_w)
+            q90_w = np.where(sure, np.fmin(q90_w, q99_w), q90_w)
         q99_w = np.minimum(q99_w, rows.max_w[:, None])
         self.bound.keep(block, base_w, q99_w)
         self.far90.keep(block, bases_w, context)
