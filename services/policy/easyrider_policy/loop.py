@@ -21,6 +21,7 @@ from easyrider_policy.news import News
 from easyrider_policy.scribe import Scribe
 from easyrider_policy.telling import tell
 from easyrider_policy.telling_regions import tell_lender
+from easyrider_policy.turns import rest_after_s
 
 _LOG = log.get("policy")
 _LOOK_S = metrics.histogram(
@@ -74,11 +75,9 @@ class Loop:
             await self.once(began_s)
             self.looked_s = self._clocks.now_s()
             _LOOK_S.observe(self.looked_s - began_s)
-            spent_s = max(0.0, self.looked_s - began_s - self._disk_s)
-            # Whoever hears nodes must get a turn too: a look never takes more than half of the time, and where
-            # something cannot wait for the beat, never more than two thirds.
-            due_s = max(due_s + self._tick_s, self.looked_s + spent_s)
-            await asyncio.sleep(spent_s / 2)
+            rest_s = rest_after_s(max(0.0, self.looked_s - began_s - self._disk_s), self._disk_s)
+            due_s = max(due_s + self._tick_s, self.looked_s + rest_s)
+            await asyncio.sleep(rest_s / 2)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(0.0, due_s - self._clocks.now_s())):
                     await self._hurry.wait()

@@ -258,6 +258,17 @@ def test_a_board_newly_heard_and_new_rules_move_no_limit():
     assert (orders.lowers, orders.raises) == (0, 0)
 
 
+def test_of_many_vectors_those_that_lower_leave_first():
+    site = Site().settled()
+    site.answer(site.orders(300, 310, 320, 330))
+    site.hear("a", "b")
+
+    orders = site.orders(300, 310, 320, 250, after_s=1.0)  # both are due, the second falls
+
+    assert [message.node for message in orders.messages] == ["b", "a"]
+    assert orders.lowers == 1
+
+
 def test_on_a_large_site_grants_take_turns_and_no_node_waits_longer_for_its_next():
     names = [f"n{n}" for n in range(SPREAD_FROM + 100)]
     fleet = build(replace(rules(), nodes=tuple(replace(rules().nodes[0], id=name) for name in names)), [])

@@ -125,6 +125,10 @@ class Commands:
             urgent |= ledger.outbox.in_flight
         in_vector = (ours | ledger.told) & ~gone
         granted = np.flatnonzero(reach & (self._due(now_s) | (urgent & self.based)))
+        falls = np.bincount(
+            fleet.gpu_node[changed & ~(asked.limit_w >= before.limit_w)], minlength=len(reach)
+        )
+        granted = granted[np.argsort(falls[granted] == 0, kind="stable")]  # of many what falls leaves first
         messages: list[Command] = self._grants(granted, ledger, in_vector)
         self.granted_s[granted] = now_s
         if not holding:
