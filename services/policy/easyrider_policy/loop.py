@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -229,8 +230,8 @@ class Loop:
         if not leaving:
             return
         if self._bus.publish_together(leaving):
-            for _, command in leaving:
-                _COMMANDS.labels(type(command).__name__).inc()
+            for kind, count in Counter(type(command).__name__ for _, command in leaving).items():
+                _COMMANDS.labels(kind).inc(count)
             return
         for subject, command in leaving:
             if self._may_leave(command):  # asked again: each of these may wait for the link

@@ -30,18 +30,15 @@ def reasons(
     mine = solution.question.mine
     if known.all() and mine.all() and not late.any():
         return solution.told
-    told = list(solution.told)
-    for job in np.flatnonzero(late | ~known | ~mine).tolist():
-        if not mine[job]:
-            told[job] = "not_ours"
-        elif told[job].startswith("infeasible"):
-            continue
-        elif late[job]:
-            ramp = -1 if slowed_by is None else int(slowed_by[job])
-            told[job] = "pacing" if ramp < 0 else f"ramp:{layout.fleet.domains[ramp]}"
-        elif told[job] == "natural":
-            told[job] = "start"
-    return tuple(told)
+    told = np.array(solution.told, dtype=object)
+    told[~known & (told == "natural")] = "start"
+    late &= ~_short(layout, solution.floors)
+    told[late] = "pacing"
+    if slowed_by is not None:
+        slowed = np.flatnonzero(late & (slowed_by >= 0))
+        told[slowed] = [f"ramp:{layout.fleet.domains[domain]}" for domain in slowed_by[slowed].tolist()]
+    told[~mine] = "not_ours"
+    return tuple(told.tolist())
 
 
 def bindings(problem: Problem, floors: Floors, allocation: Allocation, stalled: Bools) -> tuple[str, ...]:
@@ -60,6 +57,13 @@ def bindings(problem: Problem, floors: Floors, allocation: Allocation, stalled: 
     for domain in np.flatnonzero(floors.missing_w > 0):
         told[layout.pair_job[layout.pair_domain == domain]] = f"infeasible:{layout.fleet.domains[domain]}"
     return tuple(told.tolist())
+
+
+def _short(layout: Layout, floors: Floors) -> Bools:
+    """(J,) jobs below a domain that is over even at minimum."""
+    short = np.zeros(layout.job_count, dtype=np.bool_)
+    short[layout.pair_job[floors.missing_w[layout.pair_domain] > 0]] = True
+    return short
 
 
 def _binding(problem: Problem, allocation: Allocation) -> Ints:
