@@ -19,6 +19,12 @@ Said = Callable[..., tuple[int, list[str]]]
 
 
 @pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shorter than a test's name makes it: sockets of a stack in it must have room for their names."""
+    return tmp_path_factory.mktemp("d")
+
+
+@pytest.fixture
 def said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Iterator[Said]:

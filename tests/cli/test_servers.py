@@ -84,6 +84,7 @@ def test_an_open_stack_says_so_to_whoever_started_it(tmp_path: Path, insecure: b
             folder=RunFolder(tmp_path / "r"),
             world=SimpleNamespace(nodes=[], failures=[SimpleNamespace(domain="ups", at_s=1.0, for_s=1.0)]),
             services=lambda: [],
+            children={},
         )
         address_file(stack.folder).write_text("127.0.0.1:1")
         _say_where(cast(Stack, stack), "enforce", None, None, Console(file=said, width=200))
