@@ -1,6 +1,8 @@
 """Jobs of a node: told when they change, and again now and then."""
 
 import json
+import os
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -191,3 +193,19 @@ def test_a_file_taken_away_and_put_back_unchanged_is_read_again(tmp_path):
     aside.rename(path)
 
     assert [job.id for job in source.now() or []] == ["a"]
+
+
+@pytest.mark.parametrize("uuid", ["", 300 * "x"])
+def test_a_gpu_id_that_no_message_can_carry_is_refused_with_its_file(tmp_path: Path, uuid: str) -> None:
+    file = tmp_path / "jobs.json"
+    file.write_text(json.dumps({"jobs": [{"id": "a", "type_key": "t", "gpu_uuids": [uuid], "started": 1.0}]}))
+
+    with pytest.raises(BadJobsFile, match="a GPU id is empty or longer than 256"):
+        JobsFile(file).now()
+
+
+def test_a_pipe_in_place_of_a_jobs_file_is_refused_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "jobs.json")
+
+    with pytest.raises(BadJobsFile, match="it is no plain file"):
+        JobsFile(tmp_path / "jobs.json").now()

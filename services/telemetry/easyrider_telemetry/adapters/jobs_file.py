@@ -2,6 +2,7 @@
 
 import json
 import math
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,9 @@ class JobsFile:
         if mark == self._mark:
             return None
         self._mark = mark
+        if not stat.S_ISREG(status.st_mode):
+            # a pipe would keep whoever opens it waiting, and every sample of the node with it
+            raise BadJobsFile(self.path, "it is no plain file")
         if status.st_size > _LARGEST:
             raise BadJobsFile(self.path, f"{status.st_size} bytes where {_LARGEST} are allowed")
         try:
@@ -83,6 +87,8 @@ class JobsFile:
                     )
                 if len(text) > 256:
                     raise BadJobsFile(self.path, f"job {job.id[:40]!a}: {name} is longer than 256")
+            if not all(0 < len(uuid) <= 256 for uuid in job.gpu_uuids):
+                raise BadJobsFile(self.path, f"job {job.id[:40]!a}: a GPU id is empty or longer than 256")
             if not (math.isfinite(job.started) and 0 <= job.started < 2**33):
                 raise BadJobsFile(
                     self.path, f"job {job.id}: started {job.started} is no Unix time in seconds"
