@@ -55,6 +55,20 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
 return -1
 """
 
+_SWEEP_ACCURACIES = """
+local all, kept, gone = redis.call('HGETALL', KEYS[1]), {}, {}
+for i = 1, #all, 2 do
+  local moment = tonumber(string.match(all[i + 1], '^(%d+) ') or '0')
+  if moment < tonumber(ARGV[1]) then gone[#gone + 1] = all[i] else kept[#kept + 1] = {moment, all[i]} end
+end
+if #kept > tonumber(ARGV[2]) then
+  table.sort(kept, function(one, other) return one[1] > other[1] end)
+  for i = tonumber(ARGV[2]) + 1, #kept do gone[#gone + 1] = kept[i][2] end
+end
+for _, name in ipairs(gone) do redis.call('HDEL', KEYS[1], name) end
+return #gone
+"""
+
 
 class Store:
     """One client. Made by `Store.connect`, which does not wait for the server."""
@@ -66,6 +80,7 @@ class Store:
         self._give_up = client.register_script(_GIVE_UP)
         self._save_rules = client.register_script(_SAVE_RULES)
         self._save_fingerprint = client.register_script(_SAVE_FINGERPRINT)
+        self._sweep_accuracies = client.register_script(_SWEEP_ACCURACIES)
 
     @classmethod
     @asynccontextmanager
@@ -157,6 +172,27 @@ class Store:
     async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
         """See `StorePort`."""
         await self._ask("forget_fingerprint", self._client.hdel(keys.fingerprints(tree), kept_id))
+
+    async def save_accuracy(self, tree: str, unix_s: int, kept: dict[str, bytes]) -> None:
+        """See `StorePort`."""
+        if kept:
+            mapping = {kept_id: b"%d %b" % (unix_s, data) for kept_id, data in kept.items()}
+            await self._ask("save_accuracy", self._client.hset(keys.accuracy(tree), mapping=mapping))
+
+    async def load_accuracy(self, tree: str, kept_id: str) -> tuple[int, bytes] | None:
+        """See `StorePort`."""
+        found = await self._ask("load_accuracy", self._client.hget(keys.accuracy(tree), kept_id))
+        return None if found is None else _revised(found)
+
+    async def load_accuracies(self, tree: str) -> dict[str, tuple[int, bytes]]:
+        """See `StorePort`."""
+        found = await self._ask("load_accuracies", self._client.hgetall(keys.accuracy(tree)))
+        return {name.decode("utf-8", "replace"): _revised(value) for name, value in found.items()}
+
+    async def sweep_accuracies(self, tree: str, before_unix_s: int, most: int) -> int:
+        """See `StorePort`. Done by the server, so that ten thousand records need not come and go."""
+        call = self._sweep_accuracies(keys=[keys.accuracy(tree)], args=[before_unix_s, most])
+        return int(await self._ask("sweep_accuracies", call))
 
     async def _ask(self, verb: str, call: Awaitable[Any]) -> Any:
         """The answer, or its absence by name. A call given up takes its connection with it."""

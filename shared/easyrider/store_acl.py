@@ -58,14 +58,14 @@ def _policy(tree: str, scope: str | None) -> StoreGrants:
 def _api(tree: str, _scope: str | None) -> StoreGrants:
     return StoreGrants(
         (keys.rules(tree), keys.every(tree, "token"), keys.every(tree, "receipt")),
-        (*(keys.every(tree, kind) for kind in _SCOPED), keys.fingerprints(tree)),
+        (*(keys.every(tree, kind) for kind in _SCOPED), keys.fingerprints(tree), keys.accuracy(tree)),
         ("get", "set", "del", "hget", "hset", "hdel", "hmget", "hgetall", *_SCRIPTS),
     )
 
 
 def _forecaster(tree: str, _scope: str | None) -> StoreGrants:
     return StoreGrants(
-        (keys.fingerprints(tree),),
+        (keys.fingerprints(tree), keys.accuracy(tree)),
         (keys.rules(tree),),
         ("hget", "hset", "hdel", "hmget", "hgetall", *_SCRIPTS),
     )

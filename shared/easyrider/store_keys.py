@@ -44,6 +44,11 @@ def fingerprints(tree: str) -> str:
     return f"er:{_part(tree)}:fingerprints"
 
 
+def accuracy(tree: str) -> str:
+    """Hash of how right the forecasts of each job were: by "<region> <job>", "<unix seconds> <record>"."""
+    return f"er:{_part(tree)}:accuracy"
+
+
 def every(tree: str, kind: str) -> str:
     """Pattern for every key of one kind, for who grants them; `rules` has one key alone."""
     return f"er:{_part(tree)}:{_part(kind)}:*"

@@ -98,3 +98,19 @@ class StorePort(Protocol):
     async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
         """Keep nothing under this id."""
         ...
+
+    async def save_accuracy(self, tree: str, unix_s: int, kept: dict[str, bytes]) -> None:
+        """Keep how right the forecasts of these jobs were, as of this moment; what was kept of them is replaced."""
+        ...
+
+    async def load_accuracy(self, tree: str, kept_id: str) -> tuple[int, bytes] | None:
+        """Moment and data; None where there is none. Moment 0: what is there was not kept by us."""
+        ...
+
+    async def load_accuracies(self, tree: str) -> dict[str, tuple[int, bytes]]:
+        """Every one by its id, as `load_accuracy` gives it."""
+        ...
+
+    async def sweep_accuracies(self, tree: str, before_unix_s: int, most: int) -> int:
+        """Forget those kept before this moment, and the oldest beyond `most`; how many were forgotten."""
+        ...

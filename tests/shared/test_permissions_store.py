@@ -21,12 +21,12 @@ SCRIPTED = {"EVALSHA", "SCRIPT LOAD"}
 WRITES: dict[str, tuple[str, ...]] = {
     "policy": ("er:site:rules", "er:site:leader:*", "er:site:epoch:*", "er:site:state:*"),
     "api": ("er:site:rules", "er:site:token:*", "er:site:receipt:*"),
-    "forecaster": ("er:site:fingerprints",),
+    "forecaster": ("er:site:fingerprints", "er:site:accuracy"),
     "recorder": (),
 }
 READS: dict[str, tuple[str, ...]] = {
     "policy": (),
-    "api": ("er:site:leader:*", "er:site:epoch:*", "er:site:state:*", "er:site:fingerprints"),
+    "api": ("er:site:leader:*", "er:site:epoch:*", "er:site:state:*", "er:site:fingerprints", "er:site:accuracy"),
     "forecaster": ("er:site:rules",),
     "recorder": ("er:site:rules",),
 }
@@ -38,7 +38,7 @@ COMMANDS: dict[str, set[str]] = {
 }
 KEYS = [
     "er:site:rules", "er:site:leader:r1", "er:site:epoch:r1", "er:site:state:r1", "er:site:fingerprints",
-    "er:site:fingerprints:x",
+    "er:site:fingerprints:x", "er:site:accuracy", "er:site:accuracy:x",
     "er:site:token:abc", "er:site:token:list", "er:site:receipt:abc", "er:site:leader", "er:site:unheardof:x",
     "er:other:rules", "er:other:leader:r1", "er:other:token:abc", "er:site2:state:r1", "er:", "anything",
 ]  # fmt: skip
@@ -193,6 +193,9 @@ async def test_every_verb_of_a_service_works_with_its_own_rights_alone(kept: Kep
         assert await store.load_fingerprint("site", "llama") == (1, b"x")
         assert await store.load_fingerprints("site") == {"llama": (1, b"x")}
         await store.forget_fingerprint("site", "llama")
+        await store.save_accuracy("site", 5, {"r1 llm": b"x"})
+        assert await store.load_accuracies("site") == {"r1 llm": (5, b"x")}
+        assert await store.sweep_accuracies("site", 6, 10) == 1
         assert await store.load_rules("site") == (3, b"{}")
         with pytest.raises(StoreRefused):
             await store.save_rules("site", 4, b"{}")

@@ -167,6 +167,26 @@ async def test_what_somebody_else_put_in_a_fingerprints_place_has_no_revision_an
         assert await store.load_fingerprint(tree, "a-0") == (1, b"one")
 
 
+async def test_accuracies_are_kept_by_job_with_their_moment_and_replaced(store: StorePort, tree: str) -> None:
+    assert await store.load_accuracy(tree, "r1 a") is None
+    await store.save_accuracy(tree, 10, {"r1 a": b"10 first", "r1 b": b"\x00"})
+    await store.save_accuracy(tree, 20, {"r1 a": b"second"})
+    await store.save_accuracy(tree, 30, {})
+
+    assert await store.load_accuracy(tree, "r1 a") == (20, b"second")
+    assert await store.load_accuracies(tree) == {"r1 a": (20, b"second"), "r1 b": (10, b"\x00")}
+
+
+async def test_accuracies_of_long_ago_and_beyond_the_most_are_swept(store: StorePort, tree: str) -> None:
+    for moment in range(6):
+        await store.save_accuracy(tree, moment, {f"r1 {moment}": b"x"})
+
+    assert await store.sweep_accuracies(tree, 2, 3) == 3
+
+    assert set(await store.load_accuracies(tree)) == {"r1 3", "r1 4", "r1 5"}
+    assert await store.sweep_accuracies(tree, 2, 3) == 0
+
+
 async def test_a_name_that_would_reach_into_another_key_is_refused(store: StorePort) -> None:
     with pytest.raises(BadKeyPart):
         await store.load_rules("site:leader")

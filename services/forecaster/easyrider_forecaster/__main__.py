@@ -5,6 +5,7 @@ from easyrider.errors import BadConfig, BadTree
 from easyrider.life import Life
 from easyrider.service import run
 from easyrider.store import Store
+from easyrider_forecaster.accuracy_desk import AccuracyDesk
 from easyrider_forecaster.adapters.fit_pool import FitPool
 from easyrider_forecaster.config import PREFIX, Config
 from easyrider_forecaster.core.engine import Engine
@@ -38,6 +39,8 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("rules", desk.follow_rules(store))
         keeper = FingerprintDesk(shelf=engine.shelf, store=store, tree=config.tree)
         life.spawn("fingerprints", keeper.keep())
+        ledger = AccuracyDesk(engine=engine, store=store, tree=config.tree, region=config.region)
+        life.spawn("accuracy", ledger.keep())
         if pool is not None:
             life.spawn("fits", desk.fit())
             life.on_stop(pool.close)

@@ -21,6 +21,7 @@ class FakeStore:
         self._rules: dict[str, tuple[int, bytes]] = {}
         self.fingerprints: dict[str, dict[str, tuple[int, bytes]]] = {}
         """By key and id; tests may put there what nobody would keep."""
+        self.accuracies: dict[str, dict[str, tuple[int, bytes]]] = {}
 
     @classmethod
     @asynccontextmanager
@@ -108,6 +109,34 @@ class FakeStore:
         """See `StorePort`."""
         self._ask("forget_fingerprint", writes=True)
         self.fingerprints.get(keys.fingerprints(tree), {}).pop(kept_id, None)
+
+    async def save_accuracy(self, tree: str, unix_s: int, kept: dict[str, bytes]) -> None:
+        """See `StorePort`."""
+        self._ask("save_accuracy", writes=True)
+        mapping = {kept_id: (unix_s, data) for kept_id, data in kept.items()}
+        self.accuracies.setdefault(keys.accuracy(tree), {}).update(mapping)
+
+    async def load_accuracy(self, tree: str, kept_id: str) -> tuple[int, bytes] | None:
+        """See `StorePort`."""
+        self._ask("load_accuracy")
+        return self.accuracies.get(keys.accuracy(tree), {}).get(kept_id)
+
+    async def load_accuracies(self, tree: str) -> dict[str, tuple[int, bytes]]:
+        """See `StorePort`."""
+        self._ask("load_accuracies")
+        return dict(self.accuracies.get(keys.accuracy(tree), {}))
+
+    async def sweep_accuracies(self, tree: str, before_unix_s: int, most: int) -> int:
+        """See `StorePort`."""
+        self._ask("sweep_accuracies", writes=True)
+        kept = self.accuracies.get(keys.accuracy(tree), {})
+        newest = sorted(kept, key=lambda kept_id: kept[kept_id][0], reverse=True)
+        gone = [
+            kept_id for at, kept_id in enumerate(newest) if at >= most or kept[kept_id][0] < before_unix_s
+        ]
+        for kept_id in gone:
+            del kept[kept_id]
+        return len(gone)
 
     def _held(self, key: str) -> tuple[int, str, float] | None:
         held = self._leases.get(key)

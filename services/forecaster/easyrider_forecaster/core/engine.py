@@ -3,11 +3,15 @@
 `core/bank.py` is the same over plain arrays, without messages; its docstring shows a call.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from easyrider.messages import SeriesForecast
 from easyrider.tree import Rules
 from easyrider_forecaster.core import censor, sight
+from easyrider_forecaster.core.accuracy import Ledger
+from easyrider_forecaster.core.accuracy_told import Told
 from easyrider_forecaster.core.arrays import BLOCK_SLOTS, SLOT_S, Array
 from easyrider_forecaster.core.boards import BlockOfBoards
 from easyrider_forecaster.core.detector import Detector
@@ -40,6 +44,7 @@ class Engine:
         self.fits = FitDesk()
         self.domains = Domains(())
         self.shelf = Shelf()
+        self.ledger = Ledger(0)
         self._roll = Roll(self.shelf)
         self._priors = priors or self.shelf
         self._members: Membership | None = None
@@ -72,6 +77,7 @@ class Engine:
         speaker = Speaker(self.intake, outlook, self.detector, self._members, rows, self._priors)
         draw, demand = speaker.with_priors(draw, demand)
         block = outlook.history.block
+        self.ledger.note(block, draw, demand, speaker.known, speaker.rise_s, outlook.low_line_w(rows))
         views = self.domains.view(block, draw, demand, rows, speaker.heard)
         return (*speaker.jobs(draw, demand), *speaker.domains(self.domains, views))
 
@@ -81,6 +87,28 @@ class Engine:
             return False
         judged = self._thoughts.next(self.detector, self.outlook.history, self._rows.max_w)
         return judged or self.shelf.think(self.outlook, self.detector, self._rows)
+
+    @property
+    def closed_s(self) -> float:
+        """End of the last closed second, in s of the receiver's monotonic clock."""
+        return self.intake.boards.closed_before * SLOT_S
+
+    def running(self, names: Iterable[str] | None = None) -> list[Told]:
+        """Jobs with boards, all or those named, for the ledger's records; not one that waits for its row."""
+        members, groups = self._members, self.intake.groups
+        if members is None:
+            return []
+        if names is None:
+            names = [group.id for group in groups.known.values() if group.kind == "job"]
+        found = []
+        for name in names:
+            group, event = groups.job(name), self.intake.told.get(name)
+            if group is None or event is None or group.row in groups.to_clear:
+                continue
+            gpus = int(members.count[group.row]) if group.row < len(members.count) else 0
+            if gpus:
+                found.append(Told(name, group.row, gpus, event.tenant, event.type_key))
+        return found
 
     def due_fits(self) -> list[FitRequest]:
         """Level parameters that are due to be fitted elsewhere; each is asked for once."""
@@ -100,6 +128,7 @@ class Engine:
         raw, hidden, instant, unlike = _grouped(block, members, boards.max_w)
         self._rows = self._ranges(members)
         self.outlook.see(raw.T, hidden.T, self._rows, instant.T, unlike.T)
+        self.ledger.judge(self.outlook.history.block, raw.T, hidden.T, self._rows.limit_w)
         self.shelf.see(self.outlook, self.detector, self._rows)
         for job, begin_s in self.intake.marks.new_pauses().items():
             group = self.intake.groups.job(job)
@@ -122,7 +151,7 @@ class Engine:
         boards, groups = self.intake.boards, self.intake.groups
         self._roll.leave(groups, self.outlook, self.detector, self._rows)
         groups.assign(boards, boards.closed_before)
-        for part in (*self.outlook.parts, self.detector, self.shelf.runs):
+        for part in (*self.outlook.parts, self.detector, self.shelf.runs, self.ledger):
             part.grow(groups.rows)
             for row in groups.to_clear:
                 part.clear(row)

@@ -137,10 +137,14 @@ class Outlook:
         self.dips.announce(row, in_s, float(self.pulse.clock[row]) / 10.0)
         self._ahead = None
 
+    def low_line_w(self, rows: Rows) -> Array:
+        """Watts between low and high, over which a rise goes."""
+        return self.pulse.low_line_w(rows.floor_w, rows.max_w)
+
     def edges_s(self, rows: Rows) -> tuple[Array, Array]:
         """Seconds until the next rise and the next fall of every group; NaN where none is known."""
         pulse = self.pulse
-        rise_s, fall_s = self.kernels.edges(pulse, pulse.low_line_w(rows.floor_w, rows.max_w))
+        rise_s, fall_s = self.kernels.edges(pulse, self.low_line_w(rows))
         ahead = self._expected()
         fall_s = np.where(pulse.in_dip, np.nan, np.fmin(fall_s, np.maximum(ahead.until_s, 0.0)))
         return np.where(pulse.in_dip, ahead.left_s, rise_s), fall_s

@@ -78,6 +78,18 @@ class Speaker:
             drawn.peak_w[row] = np.maximum(drawn.peak_w[row], np.where(start.rises, most_w[row], 0.0))
             drawn.peak_w[row] = np.maximum(drawn.peak_w[row], drawn.mean_w[row])
 
+    @property
+    def known(self) -> Array:
+        """Where what is said comes from what was seen, of this job or of its type, and not from a nameplate."""
+        return np.asarray(self.sure | self._known_again)
+
+    @property
+    def rise_s(self) -> Array:
+        """Seconds to the next rise as they are told, NaN where none is known; after `with_priors`."""
+        rise_s = self._edges_s[0].copy()
+        rise_s[list(self._rise_s)] = list(self._rise_s.values())
+        return rise_s
+
     def jobs(self, draw: View, demand: View) -> list[SeriesForecast]:
         """Every job whose boards were heard, in the order of its id."""
         groups = sorted(

@@ -1,0 +1,298 @@
+"""The ledger: forecasts held against what came, in arrays made by hand."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from easyrider import accuracy
+from easyrider.accuracy import Accuracy, Score
+from easyrider_forecaster.core import accuracy_told
+from easyrider_forecaster.core.accuracy import Ledger
+from easyrider_forecaster.core.accuracy_told import Told
+from easyrider_forecaster.core.arrays import HORIZONS_S
+from easyrider_forecaster.core.outlook import View
+
+Truth = np.ndarray
+UNKNOWN_S = np.array([np.nan])
+LINE_W = np.array([300.0])
+TOP_W = np.array([700.0])
+ANY = st.floats(allow_nan=True, allow_infinity=True, width=64) | st.sampled_from([0.0, 500.0, 1e308, -1.0])
+
+
+def walk(seconds: int, seed: int = 3) -> Truth:
+    """(1, seconds x 10) SYNTHETIC watts that wander."""
+    steps = np.random.default_rng(seed).normal(0, 4, 10 * seconds)
+    return (400.0 + np.cumsum(steps))[None].clip(100, 650).astype(np.float32)
+
+
+def to_come(truth: Truth, second: int) -> View:
+    """What a seer says at the end of this second; NaN where the recording ends."""
+    mean_w, peak_w = np.full((2, 1, len(HORIZONS_S)), np.nan)
+    for column, horizon_s in enumerate(HORIZONS_S):
+        window = truth[:, 10 * (second + 1) : 10 * (second + 1 + horizon_s)]
+        if window.shape[1] == 10 * horizon_s:
+            mean_w[:, column], peak_w[:, column] = window.mean(axis=1), window.max(axis=1)
+    return View(mean_w, peak_w, peak_w, peak_w)
+
+
+def last_second(truth: Truth, second: int) -> View:
+    now = truth[:, 10 * second : 10 * second + 10]
+    mean_w, peak_w = (np.repeat(of(axis=1)[:, None], len(HORIZONS_S), axis=1) for of in (now.mean, now.max))
+    return View(mean_w, peak_w, peak_w, peak_w)
+
+
+def kept(
+    truth: Truth,
+    says: Callable[[Truth, int], View],
+    *,
+    hidden: Callable[[int], bool] = lambda second: False,
+    limit_w: Callable[[int], float] = lambda second: 700.0,
+    known: Callable[[int], bool] = lambda second: True,
+    rise_s: Callable[[int], float] = lambda second: float("nan"),
+) -> Ledger:
+    """A ledger that saw all of it, a second at a time."""
+    ledger = Ledger(0)
+    ledger.grow(len(truth))
+    for second in range(truth.shape[1] // 10):
+        raw = truth[:, 10 * second : 10 * second + 10].astype(np.float64)
+        ledger.judge(second, raw, np.full(raw.shape, hidden(second)), np.full(len(truth), limit_w(second)))
+        view = says(truth, second)
+        ledger.note(second, view, view, np.array([known(second)]), np.array([rise_s(second)]), LINE_W)
+    return ledger
+
+
+def record(ledger: Ledger) -> Accuracy:
+    (one,) = accuracy_told.records(ledger, [Told("llm", 0, 8, "team-a")], "r1", 1.8e9, 1.8e9)
+    assert accuracy.decode("r1 llm", accuracy.encode(one)) == one
+    return one
+
+
+def run(ledger: Ledger, horizon_s: int, side: str = "demand") -> Score:
+    return next(one.run for one in getattr(record(ledger), side) if one.horizon_s == horizon_s)
+
+
+def run_sums(ledger: Ledger) -> np.ndarray:
+    return ledger.demand.sums(np.array([0]))[0]
+
+
+def test_who_sees_what_comes_has_no_error_and_no_bound_that_fails() -> None:
+    ledger = kept(walk(120), to_come)
+
+    for side in ("draw", "demand"):
+        for horizon_s in HORIZONS_S:
+            score = run(ledger, horizon_s, side)
+            assert score.windows == 120 - horizon_s
+            assert score.mae_w == pytest.approx(0, abs=1e-3)
+            assert (score.mase, score.coverage99) == (pytest.approx(0, abs=1e-4), 1.0)
+            assert (score.pinball50_w, score.pinball90_w, score.pinball99_w) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("horizon_s", HORIZONS_S)
+def test_the_last_second_is_the_measure_and_has_a_mase_of_one(horizon_s: int) -> None:
+    score = run(kept(walk(120), last_second), horizon_s)
+
+    assert score.mase == pytest.approx(1.0, abs=1e-3)
+    assert score.mae_w is not None
+    assert score.mae_w > 1
+
+
+def test_losses_are_those_of_the_books() -> None:
+    truth = np.full((1, 300), 500.0, np.float32)
+    flat = np.full((1, len(HORIZONS_S)), 1.0)
+
+    score = run(kept(truth, lambda *_: View(510 * flat, 490 * flat, 480 * flat, 520 * flat)), 5)
+
+    assert (score.mae_w, score.bias_w, score.peak_mae_w, score.slack_w) == (10.0, 10.0, 10.0, 20.0)
+    assert score.pinball50_w == 5.0
+    assert score.pinball90_w == pytest.approx(0.9 * 20)
+    assert score.pinball99_w == pytest.approx(0.01 * 20, rel=1e-3)
+    assert (score.coverage90, score.coverage99) == (0.0, 1.0)
+    assert score.mase is None  # the last second was never wrong
+
+
+def test_nothing_that_came_after_an_origin_changes_its_verdict() -> None:
+    truth, other = walk(60), walk(60)
+    other[:, 400:] = 111.0
+
+    one, two = kept(truth[:, :400], last_second), kept(other, last_second)
+    before = kept(other[:, :400], last_second)
+
+    assert np.array_equal(run_sums(one), run_sums(before))
+    # what was said at second 39 is judged with what came, and was not changed by it
+    assert run_sums(two)[1, 0] > run_sums(one)[1, 0] + 100
+
+
+def test_a_window_with_samples_missing_is_left_out_and_counted() -> None:
+    truth = walk(60)
+    truth[:, 200:210] = np.nan
+
+    flat = np.full((1, len(HORIZONS_S)), 400.0)
+
+    horizons = record(kept(truth, lambda *_: View(flat, flat, flat, flat))).demand
+
+    clean = record(kept(walk(60), last_second)).demand
+    assert [one.gaps for one in clean] == [0] * 5
+    # windows over the gap, and those whose last second was it
+    assert [one.gaps for one in horizons] == [2, 3, 6, 1, 1]
+    assert all(a.run.windows + a.gaps == b.run.windows for a, b in zip(horizons, clean, strict=True))
+
+
+def test_what_a_limit_hid_says_nothing_of_the_demand_and_all_of_the_draw() -> None:
+    ledger = kept(walk(60), to_come, hidden=lambda second: 20 <= second < 40)
+
+    one = record(ledger)
+
+    assert [each.hidden for each in one.draw] == [0] * 5
+    assert [each.run.windows for each in one.draw] == [60 - h for h in HORIZONS_S]
+    free_1s = next(each for each in one.demand if each.horizon_s == 1)
+    assert (free_1s.hidden, free_1s.run.windows) == (21, 38)
+    assert all(each.hidden > 20 for each in one.demand[1:])
+
+
+def test_a_limit_that_moves_below_what_was_bounded_leaves_the_draw_unjudged() -> None:
+    def low(second: int) -> float:
+        return 700.0 if second < 30 else 200.0
+
+    moved = record(kept(walk(60), to_come, limit_w=low)).draw
+    far_above = record(kept(walk(60), to_come, limit_w=lambda second: 700.0 - second % 2 * 40)).draw
+
+    assert [each.hidden for each in moved] == list(HORIZONS_S)
+    assert [each.hidden for each in far_above] == [0] * 5
+
+
+def test_what_was_only_assumed_is_counted_apart() -> None:
+    one = record(kept(walk(60), to_come, known=lambda second: second >= 10))
+
+    assert [each.assumed for each in one.demand] == [10] * 5
+    assert [each.run.windows for each in one.demand] == [50 - h for h in HORIZONS_S]
+
+
+def test_a_second_that_was_not_forecast_is_no_fault() -> None:
+    ledger, truth = Ledger(1), walk(60)
+    for second in range(60):
+        raw = truth[:, 10 * second : 10 * second + 10]
+        ledger.judge(second, raw, np.zeros(raw.shape, bool), TOP_W)
+        if second % 2 == 0:
+            view = last_second(truth, second)
+            ledger.note(second, view, view, np.array([True]), UNKNOWN_S, LINE_W)
+
+    assert [each.run.windows for each in record(ledger).demand] == [30, 29, 28, 25, 15]
+    assert [each.gaps for each in record(ledger).demand] == [0] * 5
+
+
+def test_of_late_forgets_what_was_long_ago() -> None:
+    flat = np.full((1, len(HORIZONS_S)), 1.0)
+    truth = np.full((1, 27_000), 500.0, np.float32)
+
+    def says(_truth: Truth, second: int) -> View:
+        off_w = 50.0 if second < 300 else 1.0
+        return View((500 + off_w) * flat, 500 * flat, 500 * flat, 500 * flat)
+
+    first = record(kept(truth, says)).demand[0]
+
+    assert first.run.mae_w == pytest.approx(6.45, abs=0.1)
+    assert first.lately.mae_w == pytest.approx(1.0, abs=0.5)
+    assert first.lately.windows == pytest.approx(650, rel=0.1)
+
+
+def square(seconds: int, period_s: int, low_s: int) -> Truth:
+    """Low for `low_s` at the end of each period."""
+    slots = np.arange(10 * seconds) % (10 * period_s)
+    return np.where(slots < 10 * (period_s - low_s), 600.0, 100.0)[None].astype(np.float32)
+
+
+def test_a_rise_that_was_told_ahead_has_its_lead() -> None:
+    truth = square(100, 10, 2)
+
+    one = record(kept(truth, last_second, rise_s=lambda second: float(10 - (second + 1) % 10))).rises
+
+    assert (one.seen, one.foretold, one.false, one.withdrawn) == (9, 9, 0, 0)
+    assert one.lead_s == pytest.approx(10, abs=1)
+
+
+def test_rises_nobody_foretold_and_rises_that_never_came_are_told_apart() -> None:
+    silent = record(kept(square(100, 10, 2), last_second)).rises
+    crying = record(kept(np.full((1, 1000), 100.0), last_second, rise_s=lambda second: 3.0)).rises
+    fickle = record(
+        kept(np.full((1, 1000), 100.0), last_second, rise_s=lambda s: 20.0 if s % 2 else float("nan"))
+    ).rises
+
+    assert (silent.seen, silent.foretold, silent.lead_s) == (9, 0, None)
+    assert crying.seen == crying.foretold == 0
+    assert crying.false + crying.withdrawn > 20
+    assert (fickle.false, fickle.withdrawn) == (0, 49)
+
+
+def test_under_a_limit_no_rise_is_judged() -> None:
+    one = record(
+        kept(square(100, 10, 2), last_second, hidden=lambda second: True, rise_s=lambda second: 1.0)
+    ).rises
+
+    assert (one.seen, one.foretold, one.false) == (0, 0, 0)
+
+
+def test_the_trail_holds_what_was_said_beside_what_came_and_no_more_than_six_minutes() -> None:
+    truth = walk(500)
+
+    one = record(kept(truth, to_come))
+
+    assert len(one.trail) == 36
+    assert all(point.mean_w == pytest.approx(point.seen_mean_w, abs=0.2) for point in one.trail)
+    assert one.trail_ends_unix_s == 1.8e9 - 9  # seconds 0 to 490 of 500: nine came since
+
+
+def test_a_row_that_is_given_to_another_job_knows_nothing_of_the_first() -> None:
+    ledger = kept(walk(60), last_second)
+
+    ledger.clear(0)
+
+    one = record(ledger)
+    assert (one.seconds, one.trail, one.rises.seen) == (0, (), 0)
+    assert [each.run.windows for each in one.demand] == [0] * 5
+    assert one.demand[0].run.mae_w is None
+
+
+def test_a_row_has_the_same_room_however_long_it_runs_and_less_than_five_kilobytes() -> None:
+    def size(ledger: Ledger) -> int:
+        parts = (ledger, ledger.seen, ledger.draw, ledger.demand, ledger.rises, ledger.trail)
+        return sum(
+            value.nbytes for part in parts for value in vars(part).values() if hasattr(value, "nbytes")
+        )
+
+    ledger = Ledger(1000)
+    before = size(ledger)
+    view = View(*np.full((4, 1000, len(HORIZONS_S)), 500.0))
+    for second in range(100):
+        ledger.judge(second, np.full((1000, 10), 500.0), np.zeros((1000, 10), bool), np.full(1000, 700.0))
+        ledger.note(second, view, view, np.ones(1000, bool), np.full(1000, np.nan), np.full(1000, 300.0))
+
+    assert size(ledger) == before
+    assert before / 1000 < 5000
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    raw=arrays.arrays(np.float64, (2, 10), elements=ANY, fill=ANY),
+    said=arrays.arrays(np.float64, (4, 2, len(HORIZONS_S)), elements=ANY, fill=ANY),
+    each=arrays.arrays(np.float64, (3, 2), elements=ANY, fill=ANY),
+    hidden=arrays.arrays(np.bool_, (2, 10)),
+    seconds=st.integers(1, 40),
+)
+def test_no_array_makes_the_ledger_fail_or_tell_what_cannot_be(
+    raw: np.ndarray, said: np.ndarray, each: np.ndarray, hidden: np.ndarray, seconds: int
+) -> None:
+    ledger = Ledger(2)
+    rise_s, line_w, limit_w = each
+
+    for second in range(seconds):
+        ledger.judge(second, np.roll(raw, second, axis=1), hidden, limit_w)
+        view = View(*np.roll(said, second, axis=2))
+        ledger.note(second, view, view, np.array([True, second % 2 == 0]), rise_s, line_w)
+
+    jobs = [Told("a", 0, 1), Told("b", 1, 1)]
+    for one in accuracy_told.records(ledger, jobs, "r1", 1.8e9, 1.8e9):
+        assert accuracy.decode(one.id, accuracy.encode(one)) == one
