@@ -13,7 +13,7 @@ from rich.console import Console
 from easyrider.errors import EasyRiderError
 from easyrider_cli.preflight import writable_file
 from easyrider_estimator.adapters.fingerprint_files import Found, save
-from easyrider_estimator.adapters.model_file import write
+from easyrider_estimator.adapters.plain_files import write
 from easyrider_estimator.core.card import card
 from easyrider_estimator.core.model import Ready, decode, encode
 from easyrider_estimator.core.training import Grow, Progress, train

@@ -19,7 +19,7 @@ from easyrider.testing.servers import redis_server
 from easyrider_cli import estimate_command, train_command
 from easyrider_cli.__main__ import app
 from easyrider_estimator.adapters.fingerprint_files import NoFingerprints, read, save
-from easyrider_estimator.adapters.model_file import write
+from easyrider_estimator.adapters.plain_files import write
 from easyrider_estimator.core.training import TooFewFingerprints
 
 ROOT = Path(__file__).parents[2]

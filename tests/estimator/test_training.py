@@ -12,7 +12,8 @@ from easyrider.fingerprints import Fingerprint
 from easyrider.fingerprints import encode as encoded
 from easyrider_estimator.adapters.fingerprint_files import NoFingerprints, read, save
 from easyrider_estimator.adapters.lightgbm_trees import grow
-from easyrider_estimator.adapters.model_file import ModelFile, write
+from easyrider_estimator.adapters.model_file import ModelFile
+from easyrider_estimator.adapters.plain_files import write
 from easyrider_estimator.core.card import card
 from easyrider_estimator.core.estimates import estimate
 from easyrider_estimator.core.margins import Margin, by_board, covered, margin

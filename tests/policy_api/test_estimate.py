@@ -18,7 +18,8 @@ from synthetic_jobs import NOTE, jobs, model_file
 
 from easyrider.fingerprints import encode
 from easyrider.testing.servers import nats_server, redis_server
-from easyrider_estimator.adapters.model_file import ModelFile, write
+from easyrider_estimator.adapters.model_file import ModelFile
+from easyrider_estimator.adapters.plain_files import write
 
 ASKED: dict[str, Any] = {
     "name": "train-llama-7001",

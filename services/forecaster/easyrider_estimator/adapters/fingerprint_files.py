@@ -9,7 +9,7 @@ import msgspec
 from easyrider.errors import EasyRiderError
 from easyrider.fingerprints import MOST_BYTES, Fingerprint, FingerprintUnreadable, decode, encode
 from easyrider.job_types import JobType
-from easyrider_estimator.adapters.model_file import write
+from easyrider_estimator.adapters.plain_files import opened, write
 
 ENDINGS = (".json", ".jsonl")
 MOST = 200_000
@@ -56,7 +56,10 @@ class _Named(msgspec.Struct):
 
 
 def read(place: Path) -> Found:
-    """Of a file, or of every file of a folder that ends as they do. Raises `NoFingerprints`, `OSError`."""
+    """Of a file, or of every one of a folder that ends as they do.
+
+    Raises `NoFingerprints`, `NoPlainFile`, `OSError`.
+    """
     if place.is_dir():
         files = sorted(file for file in place.iterdir() if file.suffix in ENDINGS and file.is_file())
     elif place.exists():
@@ -83,12 +86,12 @@ def save(place: Path, fingerprints: Iterable[Fingerprint]) -> int:
 
 
 def _records(file: Path) -> Iterator[tuple[str, bytes]]:
-    with file.open("rb") as opened:
+    with opened(file) as held:
         if file.suffix != ".jsonl":
-            yield file.name, opened.read(MOST_BYTES + 1)
+            yield file.name, held.read(MOST_BYTES + 1)
             return
         number = 0
-        while line := opened.readline(
+        while line := held.readline(
             MOST_BYTES + 2
         ):  # an endless line comes in pieces, each refused by its own
             number += 1
