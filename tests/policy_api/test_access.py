@@ -24,6 +24,8 @@ LEAST = {
 TENANTS = {
     ("GET", "/v1/jobs"),
     ("GET", "/v1/jobs/{job_id}"),
+    ("GET", "/v1/accuracy"),
+    ("GET", "/v1/accuracy/{job_id}"),
     ("GET", "/v1/explain/jobs/{job_id}"),
     ("GET", "/v1/explain/gpus/{uuid}"),
     ("POST", "/v1/estimate"),

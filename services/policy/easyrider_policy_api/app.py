@@ -15,6 +15,7 @@ from easyrider_policy_api.body import place
 from easyrider_policy_api.house import House, needs
 from easyrider_policy_api.problems import MEDIA_TYPE, FieldFault, Problem, not_valid
 from easyrider_policy_api.routes import (
+    accuracy,
     advice,
     audit,
     estimate,
@@ -67,6 +68,7 @@ def build(house: House | None) -> FastAPI:
         jobs,
         estimate,
         fingerprints,
+        accuracy,
         explain,
         advice,
         audit,

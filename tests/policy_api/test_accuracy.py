@@ -1,0 +1,85 @@
+"""How right forecasts were, over the API."""
+
+from inner_house import Inner
+from site_rules import REGION, TREE
+
+from easyrider import accuracy
+from easyrider.accuracy import Accuracy, Horizon, Point, Rises, Score
+
+NOTHING = Score(
+    windows=0.0, mae_w=None, bias_w=None, mase=None, peak_mae_w=None, pinball50_w=None, pinball90_w=None,
+    pinball99_w=None, coverage90=None, coverage99=None, slack_w=None,
+)  # fmt: skip
+SOME = Score(
+    windows=100.0, mae_w=12.5, bias_w=-1.0, mase=0.5, peak_mae_w=20.0, pinball50_w=10.0, pinball90_w=4.0,
+    pinball99_w=1.0, coverage90=0.9, coverage99=0.99, slack_w=30.0,
+)  # fmt: skip
+
+
+def one(job: str, tenant: str = "team-a", updated_unix_s: float = 1.8e9) -> Accuracy:
+    horizons = tuple(
+        Horizon(horizon_s=h, run=SOME, lately=NOTHING, gaps=1, hidden=2, assumed=3) for h in (1, 10)
+    )
+    return Accuracy(
+        job=job, region=REGION, tenant=tenant, type_key="llm", gpu_count=8, updated_unix_s=updated_unix_s, seconds=600,
+        draw=horizons, demand=horizons, rises=Rises(seen=9, foretold=7, lead_s=4.5, false=1, withdrawn=2),
+        trail_ends_unix_s=1.8e9, trail_step_s=10.0,
+        trail=(Point(mean_w=500.0, q99_w=650.0, seen_mean_w=505.0, seen_peak_w=None),),
+    )  # fmt: skip
+
+
+async def keep(api: Inner, *kept: Accuracy) -> None:
+    await api.store.save_accuracy(TREE, 5, {each.id: accuracy.encode(each) for each in kept})
+
+
+async def test_jobs_are_listed_newest_first_and_the_rest_counted(api: Inner) -> None:
+    await keep(
+        api, one("a", updated_unix_s=1.0), one("b", updated_unix_s=3.0), one("c/x", updated_unix_s=2.0)
+    )
+    await api.store.save_accuracy(TREE, 5, {f"{REGION} junk": b"junk"})
+
+    told = (await api.ask("GET", "/accuracy?limit=2", "viewer")).json()
+
+    assert [row["job"] for row in told["jobs"]] == ["b", "c/x"]
+    assert (told["left_out"], told["unreadable"]) == (1, 1)
+    assert told["jobs"][0]["demand"][1]["run"]["mase"] == 0.5
+    assert told["jobs"][0]["draw"][0]["lately"]["mae_w"] is None
+    assert "trail" not in told["jobs"][0]
+
+
+async def test_one_job_is_told_with_its_last_minutes(api: Inner) -> None:
+    await keep(api, one("c/x"))
+
+    told = (await api.ask("GET", "/accuracy/c/x", "viewer")).json()
+
+    assert told["rises"] == {"seen": 9, "foretold": 7, "lead_s": 4.5, "false": 1, "withdrawn": 2}
+    assert told["trail"] == [{"mean_w": 500.0, "q99_w": 650.0, "seen_mean_w": 505.0, "seen_peak_w": None}]
+
+
+async def test_a_tenant_sees_its_own_jobs_and_nothing_of_others(api: Inner) -> None:
+    await keep(api, one("mine"), one("theirs", "team-b"), one("nobodys", ""))
+    await api.store.save_accuracy(TREE, 5, {f"{REGION} junk": b"junk"})
+
+    listed = (await api.ask("GET", "/accuracy", "tenant")).json()
+    own = await api.ask("GET", "/accuracy/mine", "tenant")
+    others = [
+        await api.ask("GET", f"/accuracy/{job}", "tenant") for job in ("theirs", "nobodys", "never-was")
+    ]
+
+    assert [row["job"] for row in listed["jobs"]] == ["mine"]
+    assert (listed["left_out"], listed["unreadable"]) == (0, 0)
+    assert own.status_code == 200
+    assert {each.status_code for each in others} == {404}
+    assert [each.json()["type"].rpartition(":")[2] for each in others] == ["no-accuracy"] * 3
+
+
+async def test_a_region_that_is_not_there_is_said_so_and_a_silent_store_too(api: Inner) -> None:
+    await keep(api, one("a"))
+    nowhere = await api.ask("GET", "/accuracy/a?region=elsewhere", "viewer")
+    api.store.silent = "away"
+
+    answers = [await api.ask("GET", path, "viewer") for path in ("/accuracy", "/accuracy/a")]
+
+    assert nowhere.status_code == 404
+    assert nowhere.json()["type"].endswith("no-region")
+    assert [answer.status_code for answer in answers] == [503, 503]
