@@ -9,12 +9,18 @@ from matplotlib.figure import Figure
 
 from easyrider.fingerprints import STARTUP_STEP_S, Fingerprint
 from easyrider_cli.plots import BLUE, GREEN, ORANGE, RED
+from easyrider_cli.words_drawn import words_as_said
 
 _DPI = 120
 
 
 def draw(one: Fingerprint, path: Path) -> None:
     """Watts are of one GPU; what was never seen is said in its place. Raises `OSError`."""
+    with words_as_said():
+        _draw(one, path)
+
+
+def _draw(one: Fingerprint, path: Path) -> None:
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     iteration, start, speed = figure.subplots(1, 3)
     _iteration(iteration, one)
@@ -24,7 +30,7 @@ def draw(one: Fingerprint, path: Path) -> None:
         axes.axhline(one.max_w, color="black", linewidth=1.0, linestyle=":")
         axes.set_ylim(0, 1.05 * one.max_w)
         axes.set_ylabel("power of one GPU (W)")
-    figure.suptitle(_title(one), fontsize=10, wrap=True, parse_math=False)
+    figure.suptitle(_title(one), fontsize=10, wrap=True)
     FigureCanvasAgg(figure)
     part = path.with_name(path.name + ".part")
     figure.savefig(part, format="png", dpi=_DPI)

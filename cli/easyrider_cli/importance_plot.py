@@ -1,19 +1,26 @@
 """The picture beside a model: which features of a job its estimates rest on, and how good they were on unseen jobs."""
 
-from pathlib import Path
+from io import BytesIO
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from easyrider_cli.plots import BLUE, ORANGE
+from easyrider_cli.train_outputs import DRAWN_BY
+from easyrider_cli.words_drawn import words_as_said
 from easyrider_estimator.core.model import Ready
 
 _MOST = 20
 _DPI = 120
 
 
-def draw(ready: Ready, path: Path) -> None:
-    """Left: importance by feature. Right: error on unseen jobs beside that of the plain mean. Raises `OSError`."""
+def drawn(ready: Ready) -> bytes:
+    """A PNG. Left: importance by feature. Right: error on unseen jobs beside that of the plain mean."""
+    with words_as_said():
+        return _drawn(ready)
+
+
+def _drawn(ready: Ready) -> bytes:
     model = ready.model
     figure = Figure(figsize=(12, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -48,6 +55,6 @@ def draw(ready: Ready, path: Path) -> None:
         f"Model {ready.version}, {model.fingerprints} fingerprints.{note}", fontsize=11, wrap=True
     )
     FigureCanvasAgg(figure)
-    part = path.with_name(path.name + ".part")
-    figure.savefig(part, format="png", dpi=_DPI)
-    part.replace(path)
+    held = BytesIO()
+    figure.savefig(held, format="png", dpi=_DPI, metadata={"Software": DRAWN_BY})
+    return held.getvalue()

@@ -5,64 +5,48 @@ import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from easyrider.errors import EasyRiderError
-from easyrider_cli.preflight import writable_file
+from easyrider_cli.train_outputs import CannotTrain, Outputs
 from easyrider_estimator.adapters.fingerprint_files import Found, save
-from easyrider_estimator.adapters.plain_files import write
+from easyrider_estimator.adapters.plain_files import write_all
 from easyrider_estimator.core.card import card
 from easyrider_estimator.core.model import Ready, decode, encode
 from easyrider_estimator.core.training import Grow, Progress, train
 
-_UNREADABLE_SHOWN = 5
-
-
-class CannotTrain(EasyRiderError):
-    """Nothing was trained, and a model that was there stays; the message says what to change."""
+_SHOWN = 5
+_QUIET_S = 5.0
 
 
 def trained(
-    source: Callable[[], Found], *, out: Path, note: str, export: Path | None, as_json: bool, said: Console,
-    console: Console,
-) -> None:  # fmt: skip
-    """Read, train, write the model, and its card and picture beside it. Raises `EasyRiderError`, `OSError`."""
-    for option, file in (("--out", out), ("--export", export)):
-        if file is not None:
-            writable_file(option, file)
-    if out.suffix in (".md", ".png"):
-        raise CannotTrain(f"--out {out}: its card or its picture would be written over it; name it .json")
+    source: Callable[[], Found], places: Outputs, *, note: str, as_json: bool, said: Console, console: Console
+) -> None:
+    """Read, train, write the model with its card and picture, all or none. Raises `EasyRiderError`, `OSError`."""
     if len(note) > 256 or not note.isprintable():
         raise CannotTrain("--note: at most 256 characters, all of them printable")
     grow, library = _library()
     found = source()
-    if export is not None:
-        said.print(
-            f"{save(export, found.by_id.values())} fingerprints in {export}", markup=False, highlight=False
-        )
-    for line in found.unreadable[:_UNREADABLE_SHOWN]:
-        said.print(f"left aside: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    if more := len(found.unreadable[_UNREADABLE_SHOWN:]):
-        said.print(f"and {more} more", style="yellow", markup=False, highlight=False)
+    if places.export is not None:
+        count = save(places.export, found.by_id.values())
+        said.print(f"{count} fingerprints in {places.export}", markup=False, highlight=False)
+    for lines, before in ((found.unreadable, "left aside: "), (found.merged, "")):
+        for line in lines[:_SHOWN]:
+            said.print(f"{before}{line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+        if more := len(lines[_SHOWN:]):
+            said.print(f"and {more} more", style="yellow", markup=False, highlight=False)
     ones = list(found.by_id.values())
     said.print(f"{len(ones)} fingerprints", highlight=False)
     model = train(
-        ones,
-        grow,
-        library=library,
-        made_unix_s=float(round(time.time())),
-        note=note,
-        progress=_progress(said),
-    )
+        ones, grow, library=library, made_unix_s=float(round(time.time())), note=note, progress=_progress(said)
+    )  # fmt: skip
     data = encode(model)
     ready = decode(data)
-    write(out, data)
-    paper, picture = out.with_suffix(".md"), _drawn(ready, out.with_suffix(".png"), said)
-    write(paper, card(ready).encode())
-    told = _told(ready, found, out, paper, picture)
+    picture = _drawn(ready, said)
+    parts = {places.model: data, places.card: card(ready).encode()}
+    write_all(parts if picture is None else parts | {places.picture: picture})
+    told = _told(ready, found, places, pictured=picture is not None)
     if as_json:
         sys.stdout.write(json.dumps(told) + "\n")
         return
@@ -81,38 +65,46 @@ def _library() -> tuple[Grow, str]:
 
 
 def _progress(said: Console) -> Progress:
+    """A line for each of what is learned, and one every `_QUIET_S` while that takes long."""
     began_s = time.monotonic()
+    last: tuple[str, float] = ("", began_s)
 
     def say(done: int, steps: int, what: str) -> None:
-        spent_s = time.monotonic() - began_s
-        if done < steps:
-            said.print(f"{done + 1} of {steps} after {spent_s:.0f} s: {what}", markup=False, highlight=False)
+        nonlocal last
+        now_s = time.monotonic()
+        if done < steps and (what != last[0] or now_s - last[1] >= _QUIET_S):
+            last = (what, now_s)
+            said.print(
+                f"{100 * done // steps:>3} % after {now_s - began_s:.0f} s: {what}",
+                markup=False,
+                highlight=False,
+            )
 
     return say
 
 
-def _drawn(ready: Ready, path: Path, said: Console) -> Path | None:
+def _drawn(ready: Ready, said: Console) -> bytes | None:
     if find_spec("matplotlib") is None:
         said.print("no picture: that needs easyrider[plots]", style="yellow", markup=False)
         return None
-    from easyrider_cli.importance_plot import draw
+    from easyrider_cli.importance_plot import drawn
 
-    draw(ready, path)
-    return path
+    return drawn(ready)
 
 
-def _told(ready: Ready, found: Found, out: Path, paper: Path, picture: Path | None) -> dict[str, Any]:
+def _told(ready: Ready, found: Found, places: Outputs, *, pictured: bool) -> dict[str, Any]:
     model = ready.model
     return {
-        "model": str(out),
-        "card": str(paper),
-        "picture": None if picture is None else str(picture),
+        "model": str(places.model),
+        "card": str(places.card),
+        "picture": str(places.picture) if pictured else None,
         "version": ready.version,
         "sha256": ready.sha256,
         "fingerprints": model.fingerprints,
         "types": model.types,
         "left_out": model.left_out,
         "unreadable": len(found.unreadable),
+        "merged": len(found.merged),
         "note": model.note,
         "coverage": model.coverage,
         "features": [{"name": one.feature, "importance": one.share} for one in model.importance],

@@ -38,10 +38,11 @@ def train(
     """Learn what jobs draw before they start, from what is remembered of those that ran."""
     from easyrider_cli import train_source
     from easyrider_cli.train_command import trained
+    from easyrider_cli.train_outputs import outputs
 
     trained(
-        lambda: train_source.found(source, run, installation, redis_url, tree), out=out, note=note, export=export,
-        as_json=as_json, said=Console(stderr=True), console=Console(),
+        lambda: train_source.found(source, run, installation, redis_url, tree), outputs(out, export, source),
+        note=note, as_json=as_json, said=Console(stderr=True), console=Console(),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from easyrider.store import Store
 from easyrider.testing.servers import redis_server
 from easyrider_cli import estimate_command, train_command
 from easyrider_cli.__main__ import app
+from easyrider_cli.train_outputs import outputs
 from easyrider_estimator.adapters.fingerprint_files import NoFingerprints, read, save
 from easyrider_estimator.adapters.plain_files import write
 from easyrider_estimator.core.training import TooFewFingerprints
@@ -85,7 +86,7 @@ def test_too_few_fingerprints_leave_the_model_that_was_there(tmp_path: Path) -> 
 
     with pytest.raises(TooFewFingerprints):
         train_command.trained(
-            lambda: read(tmp_path), out=tmp_path / "model.json", note="", export=None, as_json=False,
+            lambda: read(tmp_path), outputs(tmp_path / "model.json", None, tmp_path), note="", as_json=False,
             said=Console(file=StringIO()), console=Console(file=StringIO()),
         )  # fmt: skip
 

@@ -26,16 +26,19 @@ class NoFingerprints(EasyRiderError):
 
 @dataclass(slots=True)
 class Found:
-    """The newest of each id, and a sentence for each that could not be read."""
+    """The newest of each id, with a sentence for each that could not be read, and for each that gave way to another."""
 
     by_id: dict[str, Fingerprint] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
 
-    def add(self, one: Fingerprint) -> None:
+    def add(self, place: str, one: Fingerprint) -> None:
         """Unless a later revision of it is here. Raises `NoFingerprints` beyond `MOST`."""
         held = self.by_id.get(one.id)
         if held is None or held.revision <= one.revision:
             self.by_id[one.id] = one
+        if held is not None and held != one:
+            self.merged.append(_merged(place, held, one))
         if len(self.by_id) > MOST:
             raise NoFingerprints("fingerprints", f"more than {MOST}")
 
@@ -43,9 +46,26 @@ class Found:
         """One as it is written; what it is called says itself."""
         try:
             named = msgspec.json.decode(data, type=_Named)
-            self.add(decode(f"{named.type.id}-{named.variant}", data))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, FingerprintUnreadable) as fault:
+            self.add(place, decode(f"{named.type.id}-{named.variant}", data))
+        except FingerprintUnreadable as fault:
+            self.unreadable.append(f"{place}: {fault.why}"[:500])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
             self.unreadable.append(f"{place}: {fault}"[:500])
+
+
+def _merged(place: str, held: Fingerprint, one: Fingerprint) -> str:
+    """What became of the second that goes by an id."""
+    kept = one if held.revision <= one.revision else held
+    what = f"{place}: fingerprint {one.id} was read before"
+    if held.type != one.type:
+        what += f", of {_settings(held)} where this one is of {_settings(one)}, which are one type"
+    return f"{what}; revision {kept.revision} is learned from, " + (
+        "the one read last" if held.revision == one.revision else f"not {min(held.revision, one.revision)}"
+    )
+
+
+def _settings(one: Fingerprint) -> str:
+    return f"{one.type.configuration[:80]!r}"
 
 
 class _Named(msgspec.Struct):

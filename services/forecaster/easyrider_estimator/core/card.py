@@ -6,12 +6,14 @@ from easyrider_estimator.core.model import Learned, Ready
 from easyrider_estimator.core.targets import BY_NAME
 from easyrider_estimator.core.training import FOLDS
 
+TITLE = "# Model card: power of jobs before they start"
+
 
 def card(ready: Ready) -> str:
     """In Markdown."""
     model = ready.model
     note = f"\nWhat whoever trained it says of the jobs: **{model.note}**\n" if model.note else ""
-    return f"""# Model card: power of jobs before they start
+    return f"""{TITLE}
 
 | | |
 |---|---|

@@ -22,6 +22,7 @@ from easyrider_estimator.core.trees import MOST_BYTES as MOST_TEXT
 from easyrider_estimator.core.trees import Trees, TreesUnreadable, read
 
 MOST_BYTES = 16 * 1024 * 1024
+FORMAT = "easyrider-estimator/1"
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 

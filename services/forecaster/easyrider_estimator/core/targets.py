@@ -70,6 +70,8 @@ def usable(one: Fingerprint) -> str:
         return "limits hid what they draw"
     if one.seconds < SHORTEST_S:
         return f"seen for less than {SHORTEST_S:g} s"
+    if one.mean_w <= 0 or one.p99_w <= 0:
+        return "drew nothing"
     if not one.type.told:
         return "say nothing of their type"
     if not one.type.gpu_model.strip():

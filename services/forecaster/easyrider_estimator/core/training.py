@@ -19,10 +19,11 @@ from easyrider_estimator.core.targets import NEEDED, TARGETS, Target, usable
 from easyrider_estimator.core.trees import Trees, read
 
 FOLDS = 8
+_FITS = FOLDS + 1  # of one target: without each fold, and of all
 Grow = Callable[[Sequence[Sequence[float]], Sequence[float]], str]
 """Rows and what is wanted of each, to trees as text."""
 Progress = Callable[[int, int, str], None]
-"""So many of so many steps are done, and what the last was."""
+"""So many of so many fits are done, and what the next is of."""
 
 
 class TooFewFingerprints(EasyRiderError):
@@ -92,18 +93,19 @@ def train(
     learned: list[Learned] = []
     grown: dict[str, Trees] = {}
     for number, target in enumerate(TARGETS):
+        fitted = _within(progress, number)
         wanted = [target.of(one) for one in lessons.all]
         known = [index for index, value in enumerate(wanted) if value is not None]
-        progress(number, len(TARGETS), target.name)
+        fitted(0)
         if len({lessons.all[index].type.id for index in known}) >= FEWEST:
             one, trees = _learn(
-                target, lessons, known, [value for value in wanted if value is not None], grow
+                target, lessons, known, [value for value in wanted if value is not None], grow, fitted
             )
             learned.append(one)
             grown[target.name] = trees
         elif target.name in NEEDED:
             raise TooFewFingerprints(len(found), len(known), left_out)
-    progress(len(TARGETS), len(TARGETS), "done")
+    progress(len(TARGETS) * _FITS, len(TARGETS) * _FITS, "done")
     return Model(
         made_unix_s=made_unix_s,
         library=library,
@@ -120,14 +122,25 @@ def train(
     )
 
 
+def _within(progress: Progress, number: int) -> Callable[[int], None]:
+    """What tells of so many fits of one target."""
+    return lambda done: progress(number * _FITS + done, len(TARGETS) * _FITS, TARGETS[number].name)
+
+
 def _learn(
-    target: Target, lessons: _Lessons, known: Sequence[int], wanted: Sequence[float], grow: Grow
+    target: Target,
+    lessons: _Lessons,
+    known: Sequence[int],
+    wanted: Sequence[float],
+    grow: Grow,
+    fitted: Callable[[int], None],
 ) -> tuple[Learned, Trees]:
     rows = [lessons.rows[index] for index in known]
     folds = [lessons.folds[index] for index in known]
     where = [lessons.where[index] for index in known]
     off, plain = [0.0] * len(known), [0.0] * len(known)
-    for fold in sorted(set(folds)):
+    for done, fold in enumerate(sorted(set(folds))):
+        fitted(done)
         others = [place for place, each in enumerate(folds) if each != fold]
         trees = read(grow([rows[place] for place in others], [wanted[place] for place in others]))
         for place, each in enumerate(folds):
@@ -139,6 +152,7 @@ def _learn(
                     [wanted[p] for p in others if where[p] == where[place]] or [wanted[p] for p in others]
                 )
     margins = by_board(off, where)
+    fitted(FOLDS)
     text = grow(rows, wanted)
     measured = Measured(
         jobs=len(known),
