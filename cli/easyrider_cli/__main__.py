@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from easyrider.errors import EasyRiderError
+from easyrider_cli.accuracy_options import judging
 from easyrider_cli.bench_command import bench_app
 from easyrider_cli.explain_options import explaining
 from easyrider_cli.fingerprint_options import remembering
@@ -28,6 +29,7 @@ app.add_typer(explaining)
 app.add_typer(trusting)
 app.add_typer(training)
 app.add_typer(remembering)
+app.add_typer(judging)
 app.add_typer(twin_app, name="twin")
 app.add_typer(tokens_app, name="token")
 app.add_typer(import_app, name="import")

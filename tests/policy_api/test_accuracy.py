@@ -1,31 +1,15 @@
 """How right forecasts were, over the API."""
 
+from accuracy_records import one as record
 from inner_house import Inner
 from site_rules import REGION, TREE
 
 from easyrider import accuracy
-from easyrider.accuracy import Accuracy, Horizon, Point, Rises, Score
-
-NOTHING = Score(
-    windows=0.0, mae_w=None, bias_w=None, mase=None, peak_mae_w=None, pinball50_w=None, pinball90_w=None,
-    pinball99_w=None, coverage90=None, coverage99=None, slack_w=None,
-)  # fmt: skip
-SOME = Score(
-    windows=100.0, mae_w=12.5, bias_w=-1.0, mase=0.5, peak_mae_w=20.0, pinball50_w=10.0, pinball90_w=4.0,
-    pinball99_w=1.0, coverage90=0.9, coverage99=0.99, slack_w=30.0,
-)  # fmt: skip
+from easyrider.accuracy import Accuracy
 
 
 def one(job: str, tenant: str = "team-a", updated_unix_s: float = 1.8e9) -> Accuracy:
-    horizons = tuple(
-        Horizon(horizon_s=h, run=SOME, lately=NOTHING, gaps=1, hidden=2, assumed=3) for h in (1, 10)
-    )
-    return Accuracy(
-        job=job, region=REGION, tenant=tenant, type_key="llm", gpu_count=8, updated_unix_s=updated_unix_s, seconds=600,
-        draw=horizons, demand=horizons, rises=Rises(seen=9, foretold=7, lead_s=4.5, false=1, withdrawn=2),
-        trail_ends_unix_s=1.8e9, trail_step_s=10.0,
-        trail=(Point(mean_w=500.0, q99_w=650.0, seen_mean_w=505.0, seen_peak_w=None),),
-    )  # fmt: skip
+    return record(job, region=REGION, tenant=tenant, updated_unix_s=updated_unix_s)
 
 
 async def keep(api: Inner, *kept: Accuracy) -> None:
