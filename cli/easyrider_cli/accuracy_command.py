@@ -92,7 +92,7 @@ def lines_of(one: Accuracy) -> list[str]:
     found = [f"{one.job}  {_what(one)}, kept for {one.seconds} s; watts of one GPU"]
     for side, horizons in (("demand", one.demand), ("draw", one.draw)):
         found.append(
-            f"{side:7} {'windows':>8} {'error':>8} {'late':>8} {'x last s':>8} {'bias':>8} {'peak':>8} "
+            f"{side:7} {'windows':>8} {'error':>8} {'lately':>8} {'x last s':>8} {'bias':>8} {'peak':>8} "
             f"{'q50':>7} {'q90':>7} {'q99':>7} {'held90':>8} {'held99':>8} {'slack':>8}  left out"
         )
         for each in horizons:

@@ -12,7 +12,8 @@ from easyrider.accuracy import Accuracy, Horizon
 from easyrider_cli.plots import BLUE, GREEN, ORANGE, RED
 
 _DPI = 120
-_SIDES = (("demand", BLUE, "o"), ("draw", GREEN, "s"))
+_SIDES = (("demand", BLUE, "o", 9), ("draw", GREEN, "s", 4))
+"""Where both are the same, which they are as long as no limit binds, the smaller mark lies within the larger one."""
 
 
 def draw(one: Accuracy, path: Path) -> None:
@@ -79,12 +80,15 @@ def _by_horizon(
     axes.set_xscale("log")
     axes.set_xlabel("horizon (s)")
     drawn = False
-    for side, colour, marker in _SIDES:
+    for side, colour, marker, size in _SIDES:
         horizons: tuple[Horizon, ...] = getattr(one, side)
         numbers = _gaps(value(each) for each in horizons)
         if np.isfinite(numbers).any():
             at_s = [each.horizon_s for each in horizons]
-            axes.plot(at_s, numbers, color=colour, marker=marker, linestyle=style, label=label.format(side))
+            axes.plot(
+                at_s, numbers, color=colour, marker=marker, markersize=size, fillstyle="none", linestyle=style,
+                label=label.format(side),
+            )  # fmt: skip
             axes.set_xticks(at_s, [str(each) for each in at_s])
             drawn = True
     axes.minorticks_off()
