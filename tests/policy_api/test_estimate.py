@@ -100,7 +100,8 @@ async def test_without_a_model_runs_of_the_very_type_are_told_and_no_coverage_is
 
     assert tenants["basis"] == "nameplate"  # nobody knows whose runs they were
     assert (told["basis"], told["coverage"], told["model"]) == ("fingerprint", None, None)
-    assert "1 runs of this very type" in told["why"][0]
+    assert "1 run of this very type" in told["why"][0]
+    assert any("cannot be read" in why for why in told["why"])
     assert told["gpu"]["mean_w"] == {"expected": one.mean_w, "low": one.mean_w, "high": one.mean_w}
     assert told["reserve_w"] == pytest.approx((one.peak_w or 0.0) * one.type.gpu_count)
     assert other["basis"] == "nameplate"
@@ -114,6 +115,27 @@ async def test_a_type_whose_peak_was_never_seen_free_is_reserved_its_nameplate(a
     told = (await api.ask("POST", "/estimate", json=msgspec.to_builtins(one.type))).json()
 
     assert told["reserve_w"] == one.max_w * one.type.gpu_count
+
+
+async def test_a_silent_store_is_told_and_refused_where_nothing_else_is_left_to_answer_from(
+    api: Inner,
+) -> None:
+    [one] = jobs(1, seed=3)
+    job = msgspec.to_builtins(one.type)
+    asked = (await api.ask("POST", "/estimate", json=job)).json()
+    await api.ask("POST", "/estimate", "tenant", json=job)
+    api.store.silent = "no answer in 2 s"
+
+    told = (await api.ask("POST", "/estimate", json=job | {"gpu_max_w": 700})).json()
+    nothing = await api.ask("POST", "/estimate", json=job)
+    tenants = (await api.ask("POST", "/estimate", "tenant", json=job | {"gpu_max_w": 700})).json()
+
+    assert (asked["basis"], asked["store"], asked["reserve_w"]) == ("nameplate", "asked", None)
+    assert (told["basis"], told["store"]) == ("nameplate", "silent")
+    assert told["why"][-1].startswith("whether this very type ran before is not known: ")
+    assert (nothing.status_code, nothing.json()["type"]) == (503, "urn:easyrider:problem:store-silent")
+    assert "Retry-After" in nothing.headers
+    assert tenants["store"] == "not-asked"
 
 
 async def test_an_api_that_was_given_no_model_says_so(api: Inner) -> None:

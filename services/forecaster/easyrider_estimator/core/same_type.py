@@ -21,6 +21,7 @@ def of_runs(asked: JobType, known: Sequence[Fingerprint], why: Sequence[str]) ->
     max_w = max(one.max_w for one in ones)
     tops = [max_w if one.peak_w is None else max(one.peak_w, one.p99_w) for one in ones]
     runs = sum(max(1, one.runs) for one in ones)
+    measured = "1 run" if runs == 1 else f"{runs} runs"
     seconds = math.fsum(one.seconds for one in ones)
     gpu = Power(
         mean_w=_over(ones, [one.mean_w for one in ones]),
@@ -29,7 +30,7 @@ def of_runs(asked: JobType, known: Sequence[Fingerprint], why: Sequence[str]) ->
     settles = [(one, one.startup.settles_s) for one in ones if one.startup.settles_s is not None]
     return Estimate(
         basis="fingerprint",
-        why=(f"{runs} runs of this very type were measured, for {seconds:.0f} s in all", *why),
+        why=(f"{measured} of this very type measured, for {seconds:.0f} s in all", *why),
         gpu_count=asked.gpu_count,
         gpu_max_w=max_w,
         reserve_w=max(tops) * asked.gpu_count,

@@ -1,6 +1,8 @@
 """What a job will draw, asked before it starts."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -16,7 +18,7 @@ from easyrider_estimator.core.estimates import Estimate, estimate
 from easyrider_estimator.core.model import ModelUnreadable, Ready
 from easyrider_estimator.core.same_type import of_runs
 from easyrider_policy_api.house import House, answer, house_of
-from easyrider_policy_api.problems import FieldFault, not_valid
+from easyrider_policy_api.problems import FieldFault, Problem, not_valid
 from easyrider_policy_api.routes.callers import Anyone
 from easyrider_policy_api.routes.told import READS, Asked, Told, problems, takes
 
@@ -105,6 +107,11 @@ class EstimateTold(Told):
     gpu: PowerTold
     job: PowerTold
     startup: StartTold
+    store: str = Field(
+        description="whether runs of its very type were looked up: asked; silent, so that they may be there; "
+        "not-asked, where a model answered or they may not be told",
+        examples=["not-asked"],
+    )
     model: ModelTold | None
 
 
@@ -118,8 +125,9 @@ async def ask_estimate(request: Request, caller: Anyone) -> Response:
     """Mean, 0.99 quantile and start of a job before it starts, with intervals; for schedulers.
 
     Where no job like it is known, or no model is there, `basis` is `fingerprint` if jobs of its very type ran before,
-    else `nameplate`, and `why` says why. Nothing is changed and nothing audited. A tenant's token may ask too:
-    answers name no other job, and what runs of a type drew, which may be another's, is not told to it.
+    else `nameplate`, and `why` says why. While the store is silent nobody knows whether such jobs ran: `store` says so,
+    and where no nameplate is known either the answer is 503. Nothing is changed and nothing audited. A tenant's token
+    may ask too: answers name no other job, and what runs of a type drew, which may be another's, is not told to it.
     """
     house = house_of(request)
     asked = await house.record(request, EstimateAsked)
@@ -127,12 +135,25 @@ async def ask_estimate(request: Request, caller: Anyone) -> Response:
     try:
         job = msgspec.convert(said, JobType)
     except msgspec.ValidationError as fault:
-        field = str(fault).partition("`$.")[2].rstrip("`")
-        raise not_valid([FieldFault(field, "holds characters that are never shown")]) from fault
+        place = str(fault).partition("`$.")[2].rstrip("`")
+        raise not_valid([FieldFault(place, "holds characters that are never shown")]) from fault
     told, ready = await asyncio.to_thread(_estimate, house.model_file, job, asked.gpu_max_w)
+    store = "not-asked"
     if told.basis == "nameplate" and job.told and not caller.tenant:
-        told = of_runs(job, await _known(house, job), told.why) or told
-    return answer({**msgspec.to_builtins(told), "model": None if ready is None else _model(ready)})
+        known = await _known(house, job)
+        store = "silent" if known.silent else "asked"
+        why = (*told.why, *known.faults)
+        told = of_runs(job, known.found, why) or msgspec.structs.replace(told, why=why)
+        if known.silent and told.reserve_w is None:
+            raise _nothing_left(told.why)
+    model = None if ready is None else _model(ready)
+    return answer({**msgspec.to_builtins(told), "store": store, "model": model})
+
+
+def _nothing_left(why: Sequence[str]) -> Problem:
+    """503: what no model and no nameplate tells, the store might."""
+    detail = f"Nothing is left to estimate from, and the state store does not answer: {'; '.join(why)}."
+    return Problem(503, "store-silent", detail, retry_after_s=2.0)
 
 
 def _estimate(file: ModelFile | None, job: JobType, gpu_max_w: float | None) -> tuple[Estimate, Ready | None]:
@@ -145,17 +166,31 @@ def _estimate(file: ModelFile | None, job: JobType, gpu_max_w: float | None) -> 
     return estimate(ready, job, gpu_max_w), ready
 
 
-async def _known(house: House, job: JobType) -> list[Fingerprint]:
-    """What the store remembers of its very type; nothing where it cannot tell."""
-    found = []
+@dataclass(slots=True)
+class _Known:
+    """What the store remembers of a type, and in sentences what it could not tell. `silent`: why it said nothing."""
+
+    found: list[Fingerprint] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    silent: str = ""
+
+
+async def _known(house: House, job: JobType) -> _Known:
+    known = _Known()
     for kept_id in ids(job):
         try:
             kept = await house.store.load_fingerprint(house.tree, kept_id)
             if kept is not None:
-                found.append(decode(kept_id, kept[1]))
-        except (StoreSilent, StoreRefused, FingerprintUnreadable) as fault:
-            log.bounded(_LOG, "fingerprint", 60.0).warning("a fingerprint is left aside", why=str(fault))
-    return found
+                known.found.append(decode(kept_id, kept[1]))
+        except FingerprintUnreadable as fault:
+            known.faults.append(str(fault))
+        except (StoreSilent, StoreRefused) as fault:  # what one question found out is asked no second time
+            known.silent = fault.why
+            known.faults.append(f"whether this very type ran before is not known: {fault}")
+            break
+    for why in known.faults:
+        log.bounded(_LOG, "fingerprint", 60.0).warning("a fingerprint is left aside", why=why)
+    return known
 
 
 def _model(ready: Ready) -> dict[str, object]:
