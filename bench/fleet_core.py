@@ -214,6 +214,8 @@ class Site:
         spent.on("state", len(states), lambda: self.hear_words(self.on_state, states, state_bytes, mono_ns))
         spent.on("ack", len(acks), lambda: self.hear_words(self.on_ack, acks, ack_bytes, mono_ns))
         spent.on("job", len(jobs), lambda: self.hear_jobs(jobs, mono_ns))
+        if self.loop.hurried:
+            spent.on("glance", 1, lambda: self.aio.run_until_complete(self.loop.glance(now_s)))
         spent.on("look", 1, lambda: self.aio.run_until_complete(self.loop.once(now_s)))
         self.loop.looked_s = now_s
         told, self.bus.commands = self.bus.commands, []

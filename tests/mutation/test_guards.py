@@ -105,6 +105,18 @@ GUARDS = (
         ),
     ),
     Guard(
+        "nothing rises at a glance",
+        "easyrider_policy",
+        (
+            (
+                "easyrider_policy/core/commands.py",
+                "            limit_w=np.where(rows, np.fmin(base.limit_w, wish.limit_w), self.held.limit_w),\n",
+                "            limit_w=np.where(rows, wish.limit_w, self.held.limit_w),\n",
+            ),
+        ),
+        ("policy/safety/test_lowered.py",),
+    ),
+    Guard(
         "lower before raise, in the room",
         "easyrider_policy",
         (

@@ -9,7 +9,7 @@ from easyrider_policy.core import foreign, history
 from easyrider_policy.core.commands import Orders, Wanted
 from easyrider_policy.core.counting import Sums
 from easyrider_policy.core.domain_draw import Draws, draws
-from easyrider_policy.core.fleet import Bools, Floats
+from easyrider_policy.core.fleet import Floats
 from easyrider_policy.core.lending import Grant
 from easyrider_policy.core.overshoot import MOST
 from easyrider_policy.core.patience import JOBS_TOLD_S, waits
@@ -23,7 +23,9 @@ from easyrider_policy.lender import Lender
 from easyrider_policy.look import Excursion as Excursion
 from easyrider_policy.look import Look as Look
 from easyrider_policy.picture import Picture
+from easyrider_policy.situations import foreign_drawn_w, situation_of
 from easyrider_policy.staging import Staging
+from easyrider_policy.wakes import Wakes
 
 SAMPLE_S = 0.1
 BOARDS_WAIT_S, JOBS_WAIT_S = 1 / 2000, 1 / 20000
@@ -59,6 +61,7 @@ class Coordinator:
         self._followed_s = self._grew_s = -np.inf
         self._followed = self._grown = 0  # boards known when they were last followed, and at the last look
         self._phase = picture.safety.lead.phase
+        self._wakes = Wakes()
 
     def urge(self, cause: str) -> None:
         """Plan at the next look, because of this."""
@@ -79,8 +82,32 @@ class Coordinator:
         gathering = self.picture.gathering
         woken = self.picture.observation.notice(now_s, gathering.newest_w, gathering.limit_w)
         if len(woken):
+            self._wakes.add(woken)
             self.urge("wake")
         return len(woken) > 0
+
+    def glance(self, now_s: float) -> Look | None:
+        """What those who woke are answered at once, lowers alone; None where everything should be looked at instead."""
+        picture, sums = self.picture, self.sums
+        if self._causes != ["wake"] or sums is None or picture.safety.lead.phase != self._phase:
+            return None
+        if self._due(now_s) or self.learning(now_s) or not self._given_way(now_s):
+            return None
+        self._causes.clear()
+        assert self.decision is not None
+        wanted = Wanted(
+            limit_w=self.decision.wanted_w,
+            managed=picture.managed,
+            job=picture.observation.layout.job_of,
+        )
+        return Look(
+            orders=picture.safety.lowered(now_s, wanted),
+            sums=sums,
+            cause="wake",
+            verified=False,
+            silent_meters=self._silent_meters,
+            excursions=(),
+        )
 
     def look(self, now_s: float, unix_s: float = 0.0) -> Look:
         """Everything that is due at this moment; `unix_s` is for appointments alone."""
@@ -101,6 +128,7 @@ class Coordinator:
         jobs_wait = ago_s < size * JOBS_WAIT_S
         if (moved := picture.follow(boards_wait=boards_wait, jobs_wait=jobs_wait)) is not None:
             self._followed_s, self._followed = now_s, size
+            self._wakes.planned()  # rows of a layout that is gone
             self.urge(moved)
         if picture.fleet is not fleet:
             self.decision = None  # its columns are another fleet's
@@ -109,7 +137,7 @@ class Coordinator:
             self.urge("load_target")
         if bill(picture, drawn, now_s, unix_s):
             self.urge("demand")
-        estimates = picture.meters.estimates(now_s, self._foreign_drawn_w())
+        estimates = picture.meters.estimates(now_s, foreign_drawn_w(picture))
         silent = frozenset(picture.fleet.domains[row] for row in estimates.reasons)
         if silent != self._silent_meters:
             self.urge("meter")
@@ -145,7 +173,9 @@ class Coordinator:
         self._sampled_s = now_s
         gathering, observation, walls = picture.gathering, picture.observation, picture.walls
         mean_w = gathering.take()
-        if len(observation.add(now_s, mean_w, gathering.limit_w, gathering.capped, gathering.hot)):
+        woken = observation.add(now_s, mean_w, gathering.limit_w, gathering.capped, gathering.hot)
+        if len(woken):
+            self._wakes.add(woken)
             self.urge("wake")
         picture.sampled()
         overshoot = observation.overshoot
@@ -168,30 +198,25 @@ class Coordinator:
     def _alarmed(self, estimates: Estimates) -> bool:
         picture = self.picture
         load_w = estimates.load(picture.fleet, picture.managed).watts
-        other_w = foreign.besides(load_w, self._foreign_drawn_w())
+        other_w = foreign.besides(load_w, foreign_drawn_w(picture))
         alarm = history.alarms(picture.fleet, picture.walls, picture.target_meant_w, picture.hard_w, other_w)
         return bool((alarm | picture.heat.pressed).any())
 
-    def _foreign(self) -> Bools:
-        """(G,) boards that nobody limits, nor holds until they are let go."""
-        return ~(self.picture.managed | self.picture.safety.ledger.told)
-
-    def _foreign_drawn_w(self) -> Floats:
-        picture = self.picture
-        return foreign.drawn_w(picture.fleet, self._foreign(), picture.observation.gpu_w)
-
     def _plan(self, now_s: float, estimates: Estimates) -> str | None:
         picture = self.picture
-        due = now_s - self._planned_s >= picture.rules.leases.control_period_s - 1e-3
         if not picture.fleet.gpus:
             self._causes.clear()
             return None
-        if not (due or self._causes):
+        if not (self._due(now_s) or self._causes):
             return None
+        if self._causes == ["wake"] and not self._due(now_s) and self._given_way(now_s):
+            self._causes.clear()
+            return "wake"
         cause = self._causes[0] if self._causes else "tick"
         self._causes.clear()
         self._planned_s = now_s
-        situation = self.situation = self._situation(now_s, estimates)
+        self._wakes.planned()
+        situation = self.situation = situation_of(picture, now_s, estimates)
         pacing = picture.rules.pacing
         self.decision = self._planner(picture.observation, picture.walls, situation, picture.memory, pacing)
         picture.memory = self.decision.memory
@@ -203,37 +228,17 @@ class Coordinator:
         self.staging.planned(now_s, self.decision, situation)
         return cause
 
-    def _situation(self, now_s: float, estimates: Estimates) -> Situation:
-        """What the planner is told of limits, and of what cannot be steered now."""
-        picture, safety, ledger = self.picture, self.picture.safety, self.picture.safety.ledger
-        held_w = safety.commands.held.limit_w
-        shown_w = np.where(np.isnan(ledger.requested_w), picture.gathering.limit_w, ledger.requested_w)
-        based = safety.commands.based[picture.fleet.gpu_node] & ~np.isnan(held_w)
-        reach = (now_s - ledger.roll.nonce_s < picture.rules.leases.ttl_s) & ~safety.leavings.away()
-        steered = picture.managed & picture.fleet.settable & ~ledger.stuck & reach[picture.fleet.gpu_node]
-        steered &= ~safety.leavings.gone(picture.managed)
-        steered &= ~safety.leavings.asking(now_s)[picture.fleet.gpu_node]
-        hard_w = picture.hard_meant_w(now_s)
-        sums = safety.planned_sums(now_s, picture.managed, hard_w, estimates)
-        counted_w = safety.planned_w(now_s)
-        could_w = foreign.could_w(picture.fleet, self._foreign(), counted_w)
-        return Situation(
-            now_s=now_s,
-            limit_w=np.where(based, held_w, shown_w),
-            steered=steered,
-            counted_w=counted_w,
-            hard_w=hard_w,
-            target_w=picture.target_meant_w,
-            unmanaged_hard_w=foreign.besides(sums.unmanaged_w, could_w),
-            unmanaged_target_w=foreign.besides(sums.unmanaged_w, self._foreign_drawn_w()),
-            holds=safety.holds,
-            closed=sums.closed,
-            pilot_floor_w=picture.rules.pilot_floor_w,
-            confidence=picture.confidence(now_s),
-            ahead_w=picture.foreseen.part_w(now_s),
-            pressed=picture.heat.pressed,
-            echo=picture.echo,
-        )
+    def _due(self, now_s: float) -> bool:
+        """Whether a whole plan is."""
+        return now_s - self._planned_s >= self.picture.rules.leases.control_period_s - 1e-3
+
+    def _given_way(self, now_s: float) -> bool:
+        """Whether those who woke have their answer without a whole plan."""
+        decision = self._wakes.answered(self.picture, self.decision, self.situation, now_s)
+        if decision is None:
+            return False
+        self.decision, self.picture.walls.reckoned_w = decision, decision.reckoned_w
+        return True
 
     def _orders(self, now_s: float, estimates: Estimates) -> Orders:
         picture = self.picture

@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import math
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,13 +11,13 @@ import numpy as np
 from easyrider import log, metrics, subjects
 from easyrider.bus_port import BusDown, BusPort
 from easyrider.errors import MalformedMessage
-from easyrider.messages import ExitGrant, Hold, Plan, SetLimits
+from easyrider.messages import Plan
 from easyrider_policy import gauges
 from easyrider_policy.clocks import Clocks
 from easyrider_policy.coordinator import Coordinator, Look
-from easyrider_policy.core.commands import Command
 from easyrider_policy.core.fleet import Bools, Fleet
 from easyrider_policy.news import News
+from easyrider_policy.saying import Saying
 from easyrider_policy.scribe import Scribe
 from easyrider_policy.telling import tell
 from easyrider_policy.telling_regions import tell_lender
@@ -28,14 +27,10 @@ _LOG = log.get("policy")
 _LOOK_S = metrics.histogram(
     "policy_look_seconds", "one look of the loop", buckets=(0.001, 0.005, 0.02, 0.1, 1)
 )
-_COMMANDS = metrics.counter("policy_commands_total", "commands said, by kind", ["kind"])
-_UNSAID = metrics.counter("policy_commands_unsaid_total", "commands composed that did not leave", ["why"])
 
 TELL_PER_BOARD_S = 0.4 / 8000
 """By board of the site, between two plans told: events of a large one follow each other closely, and the word on a
 thousand domains costs more than the plan. What is decided leaves at once all the same."""
-TOGETHER = 32
-"""Commands that leave in one go: each alone is a call of the kernel, of many the last is asked long before it goes."""
 HEARD_BY_S = 5.0
 """Nodes tell of their boards once a second: by then one should have."""
 
@@ -55,6 +50,7 @@ class Loop:
     ) -> None:
         self._coordinator, self._bus, self._scribe, self._news = coordinator, bus, scribe, news
         self._tick_s, self._clocks = tick_s, clocks
+        self._saying = Saying(coordinator, bus, clocks)
         self._began_s: float | None = None
         self._verified = False
         self._waited: tuple[Fleet, Bools] | None = None  # boards (G,) whose raise waits
@@ -73,21 +69,47 @@ class Loop:
         due_s = self._clocks.now_s()
         while True:
             began_s = self._clocks.now_s()
+            if began_s < due_s and await self.glance(began_s):
+                await asyncio.sleep(rest_after_s(max(0.0, self._clocks.now_s() - began_s), self._disk_s))
+                await self._rested(due_s)
+                continue
             await self.once(began_s)
             self.looked_s = self._clocks.now_s()
             _LOOK_S.observe(self.looked_s - began_s)
             rest_s = rest_after_s(max(0.0, self.looked_s - began_s - self._disk_s), self._disk_s)
             due_s = max(due_s + self._tick_s, self.looked_s + rest_s)
             await asyncio.sleep(rest_s / 2)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(0.0, due_s - self._clocks.now_s())):
-                    await self._hurry.wait()
-            self._hurry.clear()
+            await self._rested(due_s)
+
+    async def _rested(self, due_s: float) -> None:
+        """Until then, or until something cannot wait."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, due_s - self._clocks.now_s())):
+                await self._hurry.wait()
+        self._hurry.clear()
 
     def frames_taken(self, now_s: float) -> None:
         """Fresh samples are in the columns: what cannot wait for the next beat is looked at now."""
         if self._coordinator.notice(now_s):
             self._hurry.set()
+
+    @property
+    def hurried(self) -> bool:
+        """Whether something waits for a look before the next beat."""
+        return self._hurry.is_set()
+
+    async def glance(self, now_s: float) -> bool:
+        """Answer those who woke with lowers alone, the rest in the next look; whether that was enough."""
+        look = self._coordinator.glance(now_s)
+        if look is None:
+            return False
+        self._scribe.intend(look.orders.messages)
+        await self._write(now_s)
+        await self._saying.say(look.orders.messages)
+        gauges.show_orders(look.orders)
+        self._untold = self._untold or look.cause
+        self._moved = self._moved[0] + look.orders.lowers, self._moved[1]
+        return True
 
     async def once(self, now_s: float) -> None:
         """One look and what follows from it."""
@@ -99,8 +121,7 @@ class Loop:
         await self._write_down(look, now_s)
         for say in self.says:
             await say(look)
-        for begin in range(0, len(look.orders.messages), TOGETHER):
-            await self._say_some(look.orders.messages[begin : begin + TOGETHER])
+        await self._saying.say(look.orders.messages)
         lead = self._coordinator.picture.safety.lead
         if lead.phase == "contending":
             self.told = None  # the store holds what the leader says
@@ -151,6 +172,9 @@ class Loop:
         if look.verified and not self._verified:
             self._verified = True
             self._scribe.note({"what": "verified", "proved": bool(look.sums.closed.any())})
+        await self._write(now_s)
+
+    async def _write(self, now_s: float) -> None:
         began_s = self._clocks.now_s()
         self._coordinator.lower_only = not await self._scribe.write(now_s)
         self._disk_s = self._clocks.now_s() - began_s
@@ -178,75 +202,6 @@ class Loop:
             found = (fleet.gpu_index.get(old.gpus[row]) for row in np.flatnonzero(rows).tolist())
             before[[row for row in found if row is not None]] = True
         return before
-
-    def _may_leave(self, command: Command) -> bool:
-        safety = self._coordinator.picture.safety
-        if not safety.may_publish(self._clocks.now_s()) or command.epoch != safety.lead.epoch:
-            _UNSAID.labels("lease").inc()
-            return False
-        if self._coordinator.lower_only and self._raises(command):
-            _UNSAID.labels("journal").inc()
-            return False
-        return True
-
-    def _grant_instead(self, command: Command) -> Hold | None:
-        """A vector that may not leave for want of a journal: its node is granted all the same, without watts."""
-        safety = self._coordinator.picture.safety
-        if not isinstance(command, SetLimits) or not safety.may_publish(self._clocks.now_s()):
-            return None
-        if command.epoch != safety.lead.epoch:
-            return None
-        return Hold(
-            tree=command.tree,
-            region=command.region,
-            node=command.node,
-            epoch=command.epoch,
-            seq=command.seq,
-            nonce=command.nonce,
-            ttl_s=command.ttl_s,
-        )
-
-    def _raises(self, command: Command) -> bool:
-        if not isinstance(command, SetLimits):
-            return isinstance(command, ExitGrant)  # a restore is a raise
-        ledger = self._coordinator.picture.safety.ledger
-        for limit in command.limits:
-            row = ledger.fleet.gpu_index.get(limit.uuid)
-            if row is None:
-                continue
-            acked_w, fallback_w = ledger.requested_w[row], ledger.fallback_w[row]
-            if limit.limit_w is not None and not limit.limit_w <= acked_w:
-                return True
-            if limit.fallback_w is not None and not (
-                limit.fallback_w <= acked_w or limit.fallback_w <= fallback_w
-            ):
-                return True
-        return False
-
-    async def _say_some(self, commands: Sequence[Command]) -> None:
-        """Those that may leave; asked right before: the look, or the disk, may have taken long."""
-        asked = [each if self._may_leave(each) else self._grant_instead(each) for each in commands]
-        leaving = [(subjects.command(one.region, one.node), one) for one in asked if one is not None]
-        if not leaving:
-            return
-        if self._bus.publish_together(leaving):
-            for kind, count in Counter(type(command).__name__ for _, command in leaving).items():
-                _COMMANDS.labels(kind).inc(count)
-            return
-        for subject, command in leaving:
-            if self._may_leave(command):  # asked again: each of these may wait for the link
-                await self._say(subject, command)
-
-    async def _say(self, subject: str, command: Command) -> None:
-        try:
-            await self._bus.publish(subject, command)
-            _COMMANDS.labels(type(command).__name__).inc()
-        except BusDown as fault:
-            # Booked all the same: had it left, it would count so. The next beat decides afresh.
-            _UNSAID.labels("bus").inc()
-            log.bounded(_LOG, "say", 5.0).warning(
-                "a command did not leave", node=command.node, fault=str(fault)
-            )
 
     async def _tell(self, look: Look, cause: str, now_s: float, look_ms: float) -> None:
         coordinator, decision = self._coordinator, self._coordinator.decision

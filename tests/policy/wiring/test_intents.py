@@ -9,6 +9,7 @@ from wired_site import Wired, rules
 
 from easyrider import subjects
 from easyrider.messages import ExitGrant, GpuAck, Hold, Leaving, LeavingGpu, LimitAck, SetLimits
+from easyrider_policy.saying import Saying
 
 
 def limits(command: SetLimits) -> list[float | None]:
@@ -122,7 +123,7 @@ async def test_a_node_whose_vector_may_not_leave_is_granted_without_watts(led: W
     led.scribe.note({"what": "anything"})
     await led.seconds(1)
     # As with a board that nobody could read: no watts of it are surely no raise.
-    monkeypatch.setattr(type(led.loop), "_raises", lambda _self, command: isinstance(command, SetLimits))
+    monkeypatch.setattr(Saying, "_raises", lambda _self, command: isinstance(command, SetLimits))
     before = len(led.bus.exchange.said)
     await led.seconds(5)
 

@@ -144,6 +144,43 @@ class Commands:
             waiting=left,
         )
 
+    def lowered(
+        self,
+        now_s: float,
+        lead: Lead,
+        ledger: Ledger,
+        leavings: Leavings,
+        wanted: Wanted,
+        holds: Held | None = None,
+    ) -> Orders:
+        """Vectors for the nodes of which a board is wanted lower than was asked, booked; nothing in them rises.
+
+        For what cannot wait for `compose`: its sums, its raises and the grants that are due are left to it.
+        """
+        if not leader.may_publish(lead, self.leases, now_s):
+            return Orders()
+        fleet = self.fleet
+        self._rebase(lead, ledger)
+        gone = leavings.gone(wanted.managed)
+        taken = wanted.managed & fleet.settable & ~gone
+        near = now_s - ledger.roll.nonce_s < self.leases.ttl_s
+        ours = taken & (near & ~leavings.away() & self.based)[fleet.gpu_node]
+        base = self.held.within(ledger.counted_w(now_s), ledger.overshoot)
+        if holds is not None and holds.any:
+            base = base.no_higher(holds, ledger.requested_w, ledger.fallback_w)
+        wish = steps.targets(fleet, wanted.limit_w, ours & ~np.isnan(wanted.limit_w), base)
+        falls = ours & (wish.limit_w < base.limit_w)
+        nodes = np.bincount(fleet.gpu_node[falls], minlength=len(fleet.nodes)) > 0
+        rows = ours & nodes[fleet.gpu_node]
+        self.held = Asked(
+            limit_w=np.where(rows, np.fmin(base.limit_w, wish.limit_w), self.held.limit_w),
+            fallback_w=np.where(rows, base.fallback_w, self.held.fallback_w),
+        )
+        granted = np.flatnonzero(nodes)
+        messages = self._grants(granted, ledger, taken | (ledger.told & ~gone))
+        self.granted_s[granted] = now_s
+        return Orders(messages=tuple(messages), lowers=int(np.count_nonzero(falls)))
+
     def moved_to(self, fleet: Fleet) -> "Commands":
         """The same leadership on another fleet: what is held is taken anew from the acks the ledger keeps."""
         moved = Commands(fleet, self.leases, self.tree, self.region)

@@ -131,6 +131,11 @@ class Control:
             now_s, self.lead, self.ledger, sums, self.leavings, wanted, dropped, self.holds
         )
 
+    def lowered(self, now_s: float, wanted: Wanted) -> Orders:
+        """The lowers among what is wanted, which need no room: what cannot wait for `orders`."""
+        self.lead = leader.passed(self.lead, self.leases, now_s)
+        return self.commands.lowered(now_s, self.lead, self.ledger, self.leavings, wanted, self.holds)
+
     def may_publish(self, now_s: float) -> bool:
         """Whether a message of the last orders may still leave: ask before each one."""
         return leader.may_publish(self.lead, self.leases, now_s)

@@ -99,10 +99,14 @@ class Layout:
 
     def seats_of(self, jobs: Ints) -> tuple[Ints, Ints]:
         """Boards of these jobs, one job after the other, and where the boards of each begin."""
+        places, begin = self.places_of(jobs)
+        return self.seat[places], begin
+
+    def places_of(self, jobs: Ints) -> tuple[Ints, Ints]:
+        """The same as places in `seat`."""
         sizes = self.gpu_count[jobs].astype(np.int64)
         begin = np.cumsum(sizes) - sizes
-        places = np.arange(int(sizes.sum())) + np.repeat(self.job_start[jobs] - begin, sizes)
-        return self.seat[places], begin
+        return np.arange(int(sizes.sum())) + np.repeat(self.job_start[jobs] - begin, sizes), begin
 
 
 def layout(fleet: Fleet, jobs: Sequence[Job]) -> Layout:

@@ -46,9 +46,7 @@ def bindings(problem: Problem, floors: Floors, allocation: Allocation, stalled: 
     layout = problem.layout
     if not layout.job_count:
         return ()
-    names = np.array(layout.fleet.domains, dtype=object)
-    prefix = np.where(allocation.hard_binds, "hard:", "target:").astype(object)
-    told = (prefix + names)[_binding(problem, allocation)]
+    told = _named(layout, allocation, _binding(problem, allocation))
     free = allocation.watts >= UNBOUND_SHARE * problem.top_w
     told[free] = "natural"
     told[free & (problem.top_w < UNBOUND_SHARE * problem.peak_w)] = "held"  # by something else
@@ -57,6 +55,15 @@ def bindings(problem: Problem, floors: Floors, allocation: Allocation, stalled: 
     for domain in np.flatnonzero(floors.missing_w > 0):
         told[layout.pair_job[layout.pair_domain == domain]] = f"infeasible:{layout.fleet.domains[domain]}"
     return tuple(told.tolist())
+
+
+def _named(layout: Layout, allocation: Allocation, domain: Ints) -> NDArray[np.object_]:
+    """Of each job's domain (J,), its kind of limit and its name; words are made for those that occur."""
+    some, place = np.unique(domain, return_inverse=True)
+    kinds = np.where(allocation.hard_binds[some], "hard", "target").tolist()
+    names = layout.fleet.domains
+    words = [f"{kind}:{names[row]}" for kind, row in zip(kinds, some.tolist(), strict=True)]
+    return np.array(words, dtype=object)[place]
 
 
 def _short(layout: Layout, floors: Floors) -> Bools:

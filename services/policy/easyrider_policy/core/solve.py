@@ -58,8 +58,8 @@ def _problem(layout: Layout, question: Question) -> tuple[Problem, tuple[Floats,
         floor_w=np.where(stalled, top_w, np.minimum(kept_w, top_w)),
         top_w=top_w,
         fallback_w=layout.fallback_w,
-        drawn=loads.normal * _share(layout, layout.pair_domain, layout.pair_job, question),
-        drawn_at_leaf=loads.at_leaf * _share(layout, layout.leaf_domain, layout.leaf_job, question),
+        drawn=loads.normal * drawn_share(layout, layout.pair_domain, layout.pair_job, question),
+        drawn_at_leaf=loads.at_leaf * drawn_share(layout, layout.leaf_domain, layout.leaf_job, question),
         target_w=question.room.target_w,
         hard_w=question.room.hard_w,
     )
@@ -67,7 +67,7 @@ def _problem(layout: Layout, question: Question) -> tuple[Problem, tuple[Floats,
     return problem, pushed
 
 
-def _share(layout: Layout, domain: Ints, job: Ints, question: Question) -> Floats:
+def drawn_share(layout: Layout, domain: Ints, job: Ints, question: Question) -> Floats:
     """Draw per watt of limit: the mean over ten seconds where the target is kept as such a mean.
 
     What is lent from a stalled job is lent everywhere, since it stays stalled until it is woken.
