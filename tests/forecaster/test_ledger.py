@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from easyrider import accuracy
 from easyrider.accuracy import Accuracy, Score
 from easyrider_forecaster.core import accuracy_told
-from easyrider_forecaster.core.accuracy import Ledger
+from easyrider_forecaster.core.accuracy import Ledger, Said
 from easyrider_forecaster.core.accuracy_told import Told
 from easyrider_forecaster.core.arrays import HORIZONS_S
 from easyrider_forecaster.core.outlook import View
@@ -20,6 +20,7 @@ Truth = np.ndarray
 UNKNOWN_S = np.array([np.nan])
 LINE_W = np.array([300.0])
 TOP_W = np.array([700.0])
+ROWS = [Told("a", 0, 1), Told("b", 1, 1), Told("c", 2, 1)]
 ANY = st.floats(allow_nan=True, allow_infinity=True, width=64) | st.sampled_from([0.0, 500.0, 1e308, -1.0])
 
 
@@ -60,8 +61,8 @@ def kept(
     for second in range(truth.shape[1] // 10):
         raw = truth[:, 10 * second : 10 * second + 10].astype(np.float64)
         ledger.judge(second, raw, np.full(raw.shape, hidden(second)), np.full(len(truth), limit_w(second)))
-        view = says(truth, second)
-        ledger.note(second, view, view, np.array([known(second)]), np.array([rise_s(second)]), LINE_W)
+        said = Said(says(truth, second), np.array([known(second)]))
+        ledger.note(second, said, said, np.array([rise_s(second)]), LINE_W)
     return ledger
 
 
@@ -177,8 +178,8 @@ def test_a_second_that_was_not_forecast_is_no_fault() -> None:
         raw = truth[:, 10 * second : 10 * second + 10]
         ledger.judge(second, raw, np.zeros(raw.shape, bool), TOP_W)
         if second % 2 == 0:
-            view = last_second(truth, second)
-            ledger.note(second, view, view, np.array([True]), UNKNOWN_S, LINE_W)
+            said = Said(last_second(truth, second), np.array([True]))
+            ledger.note(second, said, said, UNKNOWN_S, LINE_W)
 
     assert [each.run.windows for each in record(ledger).demand] == [30, 29, 28, 25, 15]
     assert [each.gaps for each in record(ledger).demand] == [0] * 5
@@ -266,12 +267,34 @@ def test_a_row_has_the_same_room_however_long_it_runs_and_less_than_five_kilobyt
     ledger = Ledger(1000)
     before = size(ledger)
     view = View(*np.full((4, 1000, len(HORIZONS_S)), 500.0))
+    said = Said(view, np.ones(1000, bool))
     for second in range(100):
         ledger.judge(second, np.full((1000, 10), 500.0), np.zeros((1000, 10), bool), np.full(1000, 700.0))
-        ledger.note(second, view, view, np.ones(1000, bool), np.full(1000, np.nan), np.full(1000, 300.0))
+        ledger.note(second, said, said, np.full(1000, np.nan), np.full(1000, 300.0))
 
     assert size(ledger) == before
     assert before / 1000 < 5000
+
+
+def test_more_rows_and_another_rows_end_change_nothing_of_a_row() -> None:
+    truth, alone = walk(80), kept(walk(80), last_second)
+    ledger = Ledger(1)
+    for second in range(80):
+        if second == 20:
+            ledger.grow(3)
+        if second == 50:
+            ledger.clear(2)
+        raw = np.repeat(truth[:, 10 * second : 10 * second + 10], ledger.rows, axis=0)
+        ledger.judge(second, raw, np.zeros(raw.shape, bool), np.full(ledger.rows, 700.0))
+        one = last_second(truth, second)
+        many = View(
+            *(np.repeat(w, ledger.rows, axis=0) for w in (one.mean_w, one.peak_w, one.q90_w, one.q99_w))
+        )
+        said = Said(many, np.ones(ledger.rows, bool))
+        ledger.note(second, said, said, np.full(ledger.rows, np.nan), np.full(ledger.rows, 300.0))
+
+    assert np.allclose(run_sums(ledger)[..., :1], run_sums(alone), rtol=1e-4)
+    assert [one.seconds for one in accuracy_told.records(ledger, ROWS, "r1", 1.8e9, 1.8e9)] == [80, 60, 30]
 
 
 @settings(max_examples=40, deadline=None)
@@ -290,8 +313,8 @@ def test_no_array_makes_the_ledger_fail_or_tell_what_cannot_be(
 
     for second in range(seconds):
         ledger.judge(second, np.roll(raw, second, axis=1), hidden, limit_w)
-        view = View(*np.roll(said, second, axis=2))
-        ledger.note(second, view, view, np.array([True, second % 2 == 0]), rise_s, line_w)
+        told = Said(View(*np.roll(said, second, axis=2)), np.array([True, second % 2 == 0]))
+        ledger.note(second, told, told, rise_s, line_w)
 
     jobs = [Told("a", 0, 1), Told("b", 1, 1)]
     for one in accuracy_told.records(ledger, jobs, "r1", 1.8e9, 1.8e9):

@@ -2,11 +2,13 @@
 
     ledger = Ledger(rows)
     ledger.judge(block, raw, hidden, limit_w)  # each closed second: (rows, 10), (rows, 10), (rows,)
-    ledger.note(block, draw, demand, known, rise_s, line_w)  # then what is said from its end on
+    ledger.note(block, draw, demand, rise_s, line_w)  # then what is said from its end on
 
 Nothing that came after an origin reaches what is kept of it: a verdict reads forecasts, it changes none. Every row has
 the same fixed room, about 4 kB, however long it runs. Watts are of one GPU.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +19,14 @@ from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.lanes import Lanes
 from easyrider_forecaster.core.mix import ORIGINS
 from easyrider_forecaster.core.outlook import View
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said of one side, and where it comes from what was seen, of this job or of its type, (rows,)."""
+
+    view: View
+    known: Array
 
 
 class Ledger(Lanes):
@@ -68,13 +78,10 @@ class Ledger(Lanes):
                 said_w = self.draw.forecast_w(origin, window.column)
                 self.trail.take(said_w, window.mean_w, window.peak_w, lived)
 
-    def note(self, block: int, draw: View, demand: View, known: Array, rise_s: Array, line_w: Array) -> None:
-        """What is said at the end of `block`: views (rows, horizons), seconds to the next rise and the line it crosses.
-
-        `known` says where what is said comes from what was seen, of this job or of its type.
-        """
-        self.draw.note(block, draw, known)
-        self.demand.note(block, demand, known)
+    def note(self, block: int, draw: Said, demand: Said, rise_s: Array, line_w: Array) -> None:
+        """What is said at the end of `block`; seconds to the next rise and the line that it crosses, (rows,)."""
+        self.draw.note(block, draw.view, draw.known)
+        self.demand.note(block, demand.view, demand.known)
         self.rises.note(block, rise_s, line_w)
         self._rival_w[block % ORIGINS] = self.seen.second_w(block)
         self._when[block % ORIGINS] = block

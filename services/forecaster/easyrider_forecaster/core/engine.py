@@ -10,7 +10,7 @@ import numpy as np
 from easyrider.messages import SeriesForecast
 from easyrider.tree import Rules
 from easyrider_forecaster.core import censor, sight
-from easyrider_forecaster.core.accuracy import Ledger
+from easyrider_forecaster.core.accuracy import Ledger, Said
 from easyrider_forecaster.core.accuracy_told import Told
 from easyrider_forecaster.core.arrays import BLOCK_SLOTS, SLOT_S, Array
 from easyrider_forecaster.core.boards import BlockOfBoards
@@ -77,7 +77,8 @@ class Engine:
         speaker = Speaker(self.intake, outlook, self.detector, self._members, rows, self._priors)
         draw, demand = speaker.with_priors(draw, demand)
         block = outlook.history.block
-        self.ledger.note(block, draw, demand, speaker.known, speaker.rise_s, outlook.low_line_w(rows))
+        drawn, wanted = Said(draw, speaker.heard), Said(demand, speaker.known)
+        self.ledger.note(block, drawn, wanted, speaker.rise_s, outlook.low_line_w(rows))
         views = self.domains.view(block, draw, demand, rows, speaker.heard)
         return (*speaker.jobs(draw, demand), *speaker.domains(self.domains, views))
 

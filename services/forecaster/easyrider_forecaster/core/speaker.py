@@ -80,7 +80,10 @@ class Speaker:
 
     @property
     def known(self) -> Array:
-        """Where what is said comes from what was seen, of this job or of its type, and not from a nameplate."""
+        """Where the demand comes from what was seen, of this job or of its type, and not from a nameplate.
+
+        The draw does as soon as it is `heard`; its bound may be the nameplate's for as long as no load was seen free.
+        """
         return np.asarray(self.sure | self._known_again)
 
     @property
