@@ -14,6 +14,8 @@ from easyrider.bus_port import Arrival
 from easyrider.messages import Answer, Ask, Plan
 from easyrider.messages.plans import RegionPlan
 from easyrider.tree_reader import digest, dump, read_document
+from easyrider_policy_api import regional
+from easyrider_policy_api.rules_desk import RulesDesk
 
 REGIONS = [
     {"id": REGION},
@@ -222,6 +224,39 @@ async def test_plans_of_regions_are_gathered_beside_that_of_the_scope(api: Inner
     assert (quiet["below"], quiet["silent_regions"]) == ([], ["hall"])
     assert (told["plan"]["seq"], told["age_s"], told["silent_regions"]) == (7, 2.0, [])
     assert [(row["region"], row["age_s"], row["plan"]["seq"]) for row in told["below"]] == [("hall", 0.0, 31)]
+
+
+async def test_a_region_that_said_no_plan_for_three_periods_is_told_as_silent_beside_its_last_word(
+    api: Inner, scopes: Scopes
+) -> None:
+    said(api, "hall", 31)
+    heard = {}
+    for after_s in (2.9, 0.2):
+        api.mono_s += after_s
+        said(api, REGION, 7, lends=True)
+        heard[after_s] = (await api.ask("GET", "/plan")).json()
+    alone = (await api.ask("GET", "/plan", params={"region": "hall"})).json()
+    api.mono_s += 35.0
+    all_stopped = (await api.ask("GET", "/plan")).json()
+
+    assert heard[2.9]["silent_regions"] == []
+    assert heard[0.2]["silent_regions"] == ["hall"]
+    assert [row["plan"]["seq"] for row in heard[0.2]["below"]] == [31]
+    assert alone["silent_regions"] == ["hall"]
+    assert all_stopped["silent_regions"] == sorted(["hall", REGION])
+
+
+async def test_without_a_store_regions_are_those_that_the_last_plan_tells_of(
+    api: Inner, scopes: Scopes
+) -> None:
+    said(api, "hall", 31)
+    api.mono_s += 3.1
+    said(api, REGION, 7, lends=True)
+    api.store.silent = "no answer in 2 s"
+
+    found = await regional.plans(RulesDesk(api.store, TREE, api.link, api.auditor, lambda: 0.0), api.link, "")
+
+    assert (list(found.below), found.silent) == (["hall"], ["hall"])
 
 
 async def test_the_plan_of_a_region_is_told_alone_and_its_silence_too(api: Inner, scopes: Scopes) -> None:

@@ -106,8 +106,13 @@ class CoordinatorLink:
     @property
     def lends(self) -> bool:
         """Whether the last plan of this scope tells of regions below."""
+        return bool(self.lent_to)
+
+    @property
+    def lent_to(self) -> tuple[str, ...]:
+        """Regions right below that the last plan of this scope tells of."""
         said = self._plans.get(self._region)
-        return said is not None and bool(said.plan.regions)
+        return () if said is None else tuple(row.region for row in said.plan.regions)
 
     def plan(self, region: str = "") -> tuple[bytes, float]:
         """The last plan in JSON, and its age in s. Raises `Problem` 503 where none came yet."""

@@ -7,8 +7,9 @@ from typing import Any
 
 from easyrider.messages.asks import Question
 from easyrider.scopes import line_of, owner_of
-from easyrider.tree import Rules
+from easyrider.tree import Leases, Rules
 from easyrider_policy.core.gathered import State, Uncounted, gathered
+from easyrider_policy.core.regions import QUIET_PERIODS
 from easyrider_policy.core.unforetold import Unforetold
 from easyrider_policy_api.coordinator_link import CoordinatorLink, Snapshot
 from easyrider_policy_api.problems import Problem
@@ -98,7 +99,7 @@ async def jobs(rules: RulesDesk, link: CoordinatorLink, region: str) -> Jobs:
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """The last plan of a scope in JSON with its age in s, those of regions below, and regions that said none."""
+    """The last plan of a scope in JSON with its age in s, those of regions below, and scopes that are not heard now."""
 
     first: tuple[bytes, float]
     below: dict[str, tuple[bytes, float]]
@@ -106,16 +107,30 @@ class Plans:
 
 
 async def plans(rules: RulesDesk, link: CoordinatorLink, region: str) -> Plans:
-    """Of the region named, else of this scope and all below. Raises `Problem`: 404, 503 where the first is silent."""
-    if region:
-        return Plans(link.plan(await checked(rules, link, region)), {}, [])
-    first, found, quiet = link.plan(), dict[str, tuple[bytes, float]](), list[str]()
-    for name in await below(rules, link) if link.lends else ():
+    """Of the region named, else of this scope and all below. Raises `Problem`: 404, 503 where the first is silent.
+
+    A plan is said each period. The last word of a scope that said none for `QUIET_PERIODS` is told, and it as silent.
+    """
+    name = (await checked(rules, link, region)) or link.region
+    names, late_s = await _heard(rules, link)
+    found, quiet = {name: link.plan(name)}, list[str]()
+    for other in names if link.lends and not region else ():
         try:
-            found[name] = link.plan(name)
+            found[other] = link.plan(other)
         except Problem:
-            quiet.append(name)
-    return Plans(first, found, quiet)
+            quiet.append(other)
+    quiet += [other for other, (_, age_s) in found.items() if age_s > late_s]
+    first = found.pop(name)
+    return Plans(first, found, sorted(quiet))
+
+
+async def _heard(rules: RulesDesk, link: CoordinatorLink) -> tuple[tuple[str, ...], float]:
+    """Regions below, and the age in s at which a plan is overdue; without a store those that the last plan tells of."""
+    try:
+        held = await rules.held()
+    except Problem:
+        return link.lent_to, QUIET_PERIODS * Leases().control_period_s
+    return line_of(held, link.region)[1:], QUIET_PERIODS * held.leases.control_period_s
 
 
 def silent(name: str, regions: Iterable[str]) -> Problem:

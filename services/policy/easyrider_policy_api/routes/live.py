@@ -41,7 +41,11 @@ class PlanTold(Told):
     age_s: float
     plan: dict[str, Any]
     below: list[RegionPlanTold] = Field(default=[], description="plans of all regions below")
-    silent_regions: list[str] = Field(default=[], description="regions below that said no plan yet")
+    silent_regions: list[str] = Field(
+        default=[],
+        description="scopes among these that said no plan yet, or none for three periods: what is told of them then "
+        "is their last word, as old as its age_s",
+    )
 
 
 class FreedTold(Told):
@@ -88,7 +92,7 @@ async def read_plan(request: Request, _caller: Viewer, region: Region = "") -> R
     found = await regional.plans(house.rules, house.link, region)
     plan, age_s = found.first
     body = b'{"plan":' + plan
-    if found.below or found.silent:
+    if found.below or found.silent:  # the scope that was asked may be among those
         rows = (
             b'{"region":%b,"age_s":%.3f,"plan":%b}' % (json.dumps(name).encode(), age, told)
             for name, (told, age) in found.below.items()
