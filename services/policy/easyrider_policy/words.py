@@ -98,10 +98,14 @@ class Words:
             return True
         if isinstance(word, Leaving):
             return False
-        claimed = (picture.boards.get(board.uuid) for board in word.gpus)
-        return word.highest_epoch > picture.safety.lead.highest_epoch or any(
-            board is not None and board.node != word.node for board in claimed
-        )
+        if word.highest_epoch > picture.safety.lead.highest_epoch:
+            return True
+        # A board is with the node that named it last, and a word that fits names all that the fleet has of its node:
+        # whoever has claimed one before says nothing of that.
+        fleet = picture.fleet
+        mine = fleet.gpus_of(fleet.node_index[word.node]) if word.node in fleet.node_index else slice(0, 0)
+        rows = (fleet.gpu_index.get(board.uuid) for board in word.gpus)
+        return any(row is not None and not mine.start <= row < mine.stop for row in rows)
 
     def _believe(self, fitting: list[Fitting], words: list[Word], begin: int, end: int) -> None:
         """Those that fit, from `begin` up to `end`; one by one where they cannot be believed together."""

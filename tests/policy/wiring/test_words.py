@@ -1,7 +1,7 @@
 """States and acks taken together leave the same beliefs as states and acks judged one by one."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from wired_box import at
 from wired_site import Wired
@@ -91,9 +91,23 @@ def same(ours: object, theirs: object) -> bool:
     return np.array_equal(np.array([repr(ours)]), np.array([repr(theirs)]))
 
 
+def state_of(name: str, **how: object) -> tuple[str, str, float, float, float, dict[str, object]]:
+    return name, "state", 0.0, 300.0, 0.05, how
+
+
+CLAIMS = state_of("b", boards={"uuid": "a0"})
+"""`b` names a board of `a` in place of one of its own."""
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(saying(), max_size=8), max_size=6))
-def test_words_taken_together_are_believed_as_words_judged_one_by_one(batches: list[list[tuple]]) -> None:
+@given(st.lists(st.lists(saying(), max_size=8), max_size=6), st.lists(st.booleans(), min_size=6, max_size=6))
+@example([[state_of("a")], [state_of("a"), CLAIMS, state_of("a"), CLAIMS]], [True] * 6)
+@example([[state_of("a")], [CLAIMS, state_of("a")], [state_of("a"), CLAIMS]], [False] * 6)
+@example([[CLAIMS], [state_of("b"), state_of("a"), CLAIMS], [state_of("a"), CLAIMS]], [True, False] * 3)
+def test_words_taken_together_are_believed_as_words_judged_one_by_one(
+    batches: list[list[tuple]], looked: list[bool]
+) -> None:
+    """`looked`: whether a look follows the words of a moment, which takes over what they say of boards."""
     alone, together = site(), site()
     words = Words(together.desk)
     for seq, batch in enumerate(batches, 1):
@@ -115,7 +129,7 @@ def test_words_taken_together_are_believed_as_words_judged_one_by_one(batches: l
         ours, theirs = beliefs(together), beliefs(alone)
         for what in theirs:
             assert same(ours[what], theirs[what]), what
-        for wired in (alone, together):
+        for wired in (alone, together) if looked[seq - 1] else ():
             wired.picture.follow()
 
 

@@ -1,5 +1,8 @@
 """What boxes of a wired site say of themselves: states, acks and wishes to leave, usual ones and odd ones."""
 
+from collections.abc import Callable
+from functools import partial
+
 import msgspec
 import numpy as np
 from wired_box import REGION, TREE, Box, at
@@ -74,8 +77,8 @@ def told(word: Word, where: Arrival) -> tuple[bytes, bytes, int]:
     return where.subject.encode(), msgspec.msgpack.encode(word), where.mono_ns
 
 
-def said(wired: Wired, what: str, name: str, seq: int) -> tuple[Word, Arrival]:
-    word = word_of(wired.boxes[name], what, wired.now_s, 300.0, seq)
+def said(wired: Wired, what: str, name: str, seq: int, limit_w: float = 300.0) -> tuple[Word, Arrival]:
+    word = word_of(wired.boxes[name], what, wired.now_s, limit_w, seq)
     return word, at(subject_of(word), wired.now_s)
 
 
@@ -96,6 +99,19 @@ def repeating() -> tuple[Wired, Words]:
     return wired, words
 
 
+def judged_alone(wired: Wired) -> list[str]:
+    """Nodes whose words the desk judges from now on, one name a word; the rest is believed unread."""
+    judged: list[str] = []
+    for how in ("on_state", "on_ack"):
+
+        def on_word(word: Word, where: Arrival, judge: Callable[[Word, Arrival], None]) -> None:
+            judged.append(word.node)
+            judge(word, where)
+
+        setattr(wired.desk, how, partial(on_word, judge=getattr(wired.desk, how)))
+    return judged
+
+
 def raises_on(wired: Wired, node: str, how: str) -> None:
     """Whatever `node` says that has to be judged alone ends in an exception."""
     judge = getattr(wired.desk, how)
@@ -106,3 +122,14 @@ def raises_on(wired: Wired, node: str, how: str) -> None:
         judge(word, where)
 
     setattr(wired.desk, how, on_word)
+
+
+def say(
+    wired: Wired, words: Words, what: str, name: str, seq: int, limit_w: float = 300.0, **how: object
+) -> None:
+    """One node says this, and nobody else does; `late_s`: how long before now it was made; `how`: what is odd."""
+    late_s = float(how.pop("late_s", 0.0))
+    word, where = said(wired, what, name, seq, limit_w)
+    word = odd(word, {"mono_ns": word.mono_ns - round(late_s * 1e9), **how})
+    words._waiting.append(told(word, where))
+    words.take()
