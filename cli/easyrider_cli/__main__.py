@@ -17,6 +17,7 @@ from easyrider_cli.explain_options import explaining
 from easyrider_cli.fingerprint_options import remembering
 from easyrider_cli.import_options import import_app
 from easyrider_cli.init_options import init
+from easyrider_cli.reader_gone import EXIT, Reader
 from easyrider_cli.red_button import buttons
 from easyrider_cli.token_options import tokens_app
 from easyrider_cli.train_options import training
@@ -182,9 +183,27 @@ def version() -> None:
 
 
 def main() -> int:
-    """Run the command line; what goes wrong by name is one line on stderr and exit code 2."""
+    """Run the command line; what goes wrong by name is one line on stderr and exit code 2, a reader gone none."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)  # so that whatever was started is ended on the way out
+    reader = Reader()
+    try:
+        code = _run()
+        sys.stdout.flush()
+        return code
+    except (BrokenPipeError, SystemExit) as end:
+        if reader.gone:
+            return EXIT
+        # the parser makes an end without a word of every broken pipe, whoever was at its other end
+        broken = end if isinstance(end, BrokenPipeError) else end.__context__
+        if isinstance(broken, BrokenPipeError):
+            return _told(str(broken))
+        raise
+    finally:
+        reader.close()
+
+
+def _run() -> int:
     try:
         return int(app(standalone_mode=False) or 0)
     except typer.Exit as end:
@@ -200,6 +219,8 @@ def main() -> int:
             f"this needs the package {fault.name}, which is not installed here: a site holds what services need, "
             "`make install` has all"
         )
+    except BrokenPipeError:
+        raise
     except (EasyRiderError, OSError) as fault:
         return _told(str(fault))
 

@@ -130,10 +130,17 @@ async def _listen(where: Where, show: Show, count: int | None) -> None:
     nodes: set[str] = set()
     hears_nodes = True
     done = asyncio.Event()
+    gone: list[BrokenPipeError | SystemExit] = []
 
     def on_plan(plan: Plan, _arrival: object) -> None:
+        if gone:
+            return
         if count is None or show.plans < count:
-            show.take(plan)
+            try:
+                show.take(plan)
+            except (BrokenPipeError, SystemExit) as end:  # the bus would log it and go on, or break off
+                gone.append(end)
+                done.set()
         if count is not None and show.plans >= count:
             done.set()
 
@@ -159,6 +166,8 @@ async def _listen(where: Where, show: Show, count: int | None) -> None:
                 if others and not nodes:
                     raise listening.NoRegion(where.region, others)
                 raise where.why_no_plan(nodes if hears_nodes else None)
+    if gone:
+        raise gone[0]
 
 
 async def _planned(bus: Bus) -> list[str]:
