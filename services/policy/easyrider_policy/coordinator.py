@@ -25,7 +25,7 @@ from easyrider_policy.look import Look as Look
 from easyrider_policy.picture import Picture
 from easyrider_policy.situations import foreign_drawn_w, situation_of
 from easyrider_policy.staging import Staging
-from easyrider_policy.wakes import Wakes
+from easyrider_policy.wakes import Wakes, large
 
 SAMPLE_S = 0.1
 BOARDS_WAIT_S, JOBS_WAIT_S = 1 / 2000, 1 / 20000
@@ -33,6 +33,8 @@ BOARDS_WAIT_S, JOBS_WAIT_S = 1 / 2000, 1 / 20000
 one by one, and to take in a large one takes long."""
 CALM_S = 0.25
 """Once no further board was told of for so long, the rest of that wait is spared."""
+PLAIN = ("tick", "wake")
+"""Causes whose orders can wait for a turn of others."""
 URGENT_S = 0.2
 """Between two plans that an alarm asks for."""
 
@@ -149,7 +151,9 @@ class Coordinator:
         if picture.regions.any:
             self.lender.plan(now_s, estimates, self.decision, self.situation, urgent)
             budgets = self.lender.budgets(now_s, estimates, self.lower_only or bool(picture.unfit))
-        orders = self._orders(now_s, estimates)
+        # Of a large site two turns: others wait for half as long, and whoever woke meanwhile is answered first.
+        unsaid = self._planned_s == now_s and cause in PLAIN and large(picture)
+        orders = Orders() if unsaid else self._orders(now_s, estimates)
         if picture.safety.lead.phase != self._phase:
             self._phase = picture.safety.lead.phase
             self.urge("take_over")
@@ -164,6 +168,7 @@ class Coordinator:
             silent_meters=silent,
             excursions=excursions,
             budgets=budgets,
+            unsaid=unsaid,
         )
 
     def _sample(self, now_s: float, estimates: Estimates) -> None:

@@ -27,3 +27,4 @@ class Look:
     silent_meters: frozenset[str]  # domains whose meter says nothing
     excursions: tuple[Excursion, ...]  # since the last look
     budgets: tuple[Grant, ...] = ()  # for regions below, booked
+    unsaid: bool = False  # orders of this plan are composed in the look that follows at once

@@ -137,6 +137,8 @@ class Loop:
         elif not self._coordinator.picture.fleet.gpus:
             self._say_why_no_plan(now_s)
         await self._news.tell(look, now_s)
+        if look.unsaid:
+            self._hurry.set()
 
     def _tell_every_s(self) -> float:
         return len(self._coordinator.picture.fleet.gpus) * TELL_PER_BOARD_S
@@ -167,7 +169,8 @@ class Loop:
 
     async def _write_down(self, look: Look, now_s: float) -> None:
         """Intents before the act; without a journal limits go down only."""
-        self._note_waiting(look)
+        if not look.unsaid:
+            self._note_waiting(look)
         self._scribe.intend(look.orders.messages)
         if look.verified and not self._verified:
             self._verified = True

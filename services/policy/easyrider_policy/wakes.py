@@ -15,6 +15,11 @@ WHOLE_BELOW: Final = 1000
 """Jobs: a plan of so few takes a few milliseconds, and sees everything."""
 
 
+def large(picture: Picture) -> bool:
+    """Whether a plan of everything takes so long that others should not wait for it."""
+    return picture.observation.layout.job_count >= WHOLE_BELOW
+
+
 class Wakes:
     """Rows of the present layout's jobs; those of another one are void."""
 
@@ -34,7 +39,7 @@ class Wakes:
     ) -> Decision | None:
         """The decision with what they get now; None where a whole plan must tell."""
         seen = picture.observation
-        if decision is None or situation is None or not self._rows or seen.layout.job_count < WHOLE_BELOW:
+        if decision is None or situation is None or not self._rows or not large(picture):
             return None
         woken = np.array(sorted(self._rows), dtype=np.int64)
         if woken[-1] >= seen.layout.job_count:

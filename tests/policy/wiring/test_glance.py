@@ -97,3 +97,34 @@ async def test_the_plan_that_is_told_next_names_the_wake(lent: Wired) -> None:
     await lent.look()
 
     assert [plan.cause for plan in lent.said(Plan, before)] == ["wake"]
+
+
+async def test_a_plan_of_a_large_site_is_said_with_the_look_after_it_which_follows_at_once(
+    lent: Wired,
+) -> None:
+    lent.boxes["b"].draw_w = [690.0, 690.0]
+    causes = []
+    lent.loop.notes.append(lambda look: causes.append((look.cause, look.unsaid, len(look.orders.messages))))
+
+    await lent.seconds(5)
+
+    planned = [at for at, (cause, unsaid, _) in enumerate(causes) if cause == "tick" and unsaid]
+    assert len(planned) >= 4
+    assert all(causes[at][2] == 0 for at in planned)
+    assert all(causes[at + 1][1] is False for at in planned if at + 1 < len(causes))
+    assert lent.loop.hurried or causes[-1][0] != "tick"
+
+
+async def test_a_raise_that_waits_is_noted_once_however_many_plans_are_made_meanwhile(lent: Wired) -> None:
+    lent.metered = True
+    await lent.seconds(5)
+    lent.metered = False
+    await lent.seconds(20)
+    before = len(lent.journal.of("raise_waited"))
+    lent.boxes["b"].draw_w = [690.0, 690.0]
+
+    await lent.seconds(6)
+
+    waited = [entry["gpu"] for entry in lent.journal.of("raise_waited")[before:]]
+    assert waited
+    assert len(waited) <= 2 * len(set(waited))
