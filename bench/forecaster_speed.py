@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from easyrider_forecaster.adapters import compiling
+from easyrider_forecaster.core.accuracy import Ledger, Said
 from easyrider_forecaster.core.bank import Bank
 from easyrider_forecaster.core.fits import FitRequest
 from easyrider_forecaster.core.kernels import Kernels
@@ -75,14 +76,21 @@ def _own_mb() -> float:
 def ticks(series: int, seconds: int, warm: int, kernels: Kernels | None) -> dict[str, object]:
     """CPU and wall time of each of `seconds` ticks after `warm` others, with a fit process that is never idle."""
     bank, loads = Bank(np.full(series, RATING_W), IDLE_W, kernels=kernels, beside=True), Loads(series)
-    cpu_s, wall_s, beside_s = [], [], []
+    ledger, free, every = Ledger(series), np.zeros((series, 10), np.bool_), np.ones(series, np.bool_)
+    line_w = np.full(series, 0.6 * RATING_W)
+    cpu_s, wall_s, beside_s, ledger_s = [], [], [], []
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_nice) as pool:
         fits = None
         for second in range(warm + seconds):
             power_w = loads.second(second)
             cpu, wall = time.process_time(), time.perf_counter()
             bank.observe(power_w)
-            bank.tick()
+            told = bank.tick()
+            judged = time.process_time()
+            ledger.judge(second, power_w, free, bank.rating_w)
+            draw, demand = Said(told.draw, every), Said(told.demand, every)
+            ledger.note(second, draw, demand, told.next_rise_s, line_w)
+            judged = time.process_time() - judged
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             begun = time.process_time()
             while bank.think():
@@ -90,6 +98,7 @@ def ticks(series: int, seconds: int, warm: int, kernels: Kernels | None) -> dict
             if second >= warm:
                 cpu_s.append(cpu)
                 wall_s.append(wall)
+                ledger_s.append(judged)
                 beside_s.append(time.process_time() - begun)
             elif second == warm - 1:
                 fits = pool.submit(_fit_forever, 2.0 * seconds * max(wall, 0.05))
@@ -103,6 +112,7 @@ def ticks(series: int, seconds: int, warm: int, kernels: Kernels | None) -> dict
         "cpu_ms_p99": round(1e3 * float(np.quantile(cpu_s, 0.99)), 1),
         "wall_ms_median": round(1e3 * float(np.median(wall_s)), 1),
         "wall_ms_p99": round(1e3 * float(np.quantile(wall_s, 0.99)), 1),
+        "ledger_cpu_ms_median": round(1e3 * float(np.median(ledger_s)), 2),
         "detector_cpu_ms_median": round(1e3 * float(np.median(beside_s)), 1),
         "us_per_series_tick": round(1e6 * float(np.median(cpu_s)) / series, 2),
         "us_per_series_tick_with_detector": round(

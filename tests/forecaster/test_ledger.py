@@ -165,6 +165,20 @@ def test_a_limit_that_moves_below_what_was_bounded_leaves_the_draw_unjudged() ->
     assert [each.hidden for each in far_above] == [0] * 5
 
 
+@pytest.mark.parametrize(("peak_w", "held"), [(300.0, 1.0), (306.0, 1.0), (312.0, 0.0)])
+def test_what_a_board_draws_over_its_limit_is_no_fault_of_the_bound_up_to_three_per_cent(
+    peak_w: float, held: float
+) -> None:
+    truth = np.full((1, 300), peak_w, np.float32)
+    flat = np.full((1, len(HORIZONS_S)), 300.0)
+
+    ledger = kept(truth, lambda *_: View(flat, flat, flat, flat), limit_w=lambda second: 300.0)
+
+    assert run(ledger, 5, "draw").coverage99 == held
+    below = kept(truth, lambda *_: View(flat, flat, flat, flat - 10), limit_w=lambda second: 300.0)
+    assert run(below, 5, "draw").coverage99 == 0.0
+
+
 def test_what_was_only_assumed_is_counted_apart() -> None:
     one = record(kept(walk(60), to_come, known=lambda second: second >= 10))
 

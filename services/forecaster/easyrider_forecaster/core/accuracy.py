@@ -8,7 +8,7 @@ Nothing that came after an origin reaches what is kept of it: a verdict reads fo
 the same fixed room, about 4 kB, however long it runs. Watts are of one GPU.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,7 +72,8 @@ class Ledger(Lanes):
                 touched = window.moved & (window.hidden | ~(bound_w <= self.seen.limit_w))
             lived = window.whole & (self.seconds > horizon_s) & np.isfinite(rival_error_w)
             came = Came(window.mean_w, window.peak_w, rival_error_w, lived)
-            self.draw.judge(origin, window.column, came, ~touched)
+            drawn = replace(came, peak_w=self.seen.under_limit_w(window.peak_w))
+            self.draw.judge(origin, window.column, drawn, ~touched)
             self.demand.judge(origin, window.column, came, ~(window.hidden | self.seen.hidden(origin)))
             if a_point and horizon_s == TRAIL_STEP_S:
                 said_w = self.draw.forecast_w(origin, window.column)
