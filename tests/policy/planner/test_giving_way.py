@@ -164,7 +164,7 @@ def test_who_wakes_while_another_s_raise_has_not_been_asked_yet_does_not_spend_i
 
 @pytest.mark.parametrize(
     "why",
-    ["a ramp", "a hold", "another layout", "nobody woke", "too many"],
+    ["a ramp", "a hold", "another layout", "too many"],
 )
 def test_where_more_than_the_woken_matters_only_a_whole_plan_can_tell(why, monkeypatch):
     world = waiting(site(ramps={"ups": 500.0}) if why == "a ramp" else site(**WIDE))
@@ -174,9 +174,6 @@ def test_where_more_than_the_woken_matters_only_a_whole_plan_can_tell(why, monke
         changed = {"holds": Held(rows, np.where(rows, 0, -1), ("hold:x",))}
     elif why == "another layout":
         world.observation = world.observation.carried(layout(world.fleet, world.placed.jobs))
-    elif why == "nobody woke":
-        woken = np.array([2])
-        world.observation.stalls.stalled[2] = True
     elif why == "too many":
         monkeypatch.setattr(giving_way, "MOST_SHARE", 0.3)
 
@@ -194,3 +191,11 @@ def test_a_job_that_something_else_holds_is_raised_by_nobody():
     assert few.job_limit_w[0] == pytest.approx(before.job_limit_w[0])
     assert world.fleet.domains[PDU_A] == "pdu-a"
     assert world.pacing == Pacing()
+
+
+def test_of_who_sleeps_again_or_is_not_ours_to_steer_nothing_was_lent_and_nothing_moves():
+    world = waiting(site(**WIDE))
+    wakes(world)
+    world.observation.stalls.stalled[0] = True
+
+    assert answer(world, np.array([0])) is world.decision

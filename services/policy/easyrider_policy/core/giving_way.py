@@ -52,7 +52,7 @@ def given_way(
         return None  # who may open how far is a matter of everybody below
     woken = woken[before.question.mine[woken] & ~observation.stalls.stalled[woken]]
     if not len(woken):
-        return None
+        return decision  # of jobs that are not ours nothing was lent
     counted = _counted(observation, situation, decision, before, ours)
     jobs = _concerned(counted, woken)
     if len(jobs) > max(len(woken), MOST_SHARE * layout.job_count):
