@@ -9,13 +9,28 @@ from pathlib import Path
 
 import msgpack
 import nats
+import nkeys
+
+CONNECT_S = 10.0
 
 
 async def main(url, seed_file=None, ca_file=None, certificate=None, key=None) -> None:
     tls = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
     if tls is not None and certificate is not None:
         tls.load_cert_chain(certificate, key)
-    bus = await nats.connect(url, nkeys_seed=seed_file, tls=tls, inbox_prefix="_INBOX_integration")
+    faults: list[Exception] = []
+
+    async def tries_again(fault) -> None:
+        faults.append(fault)
+
+    try:
+        options = {"nkeys_seed": seed_file, "tls": tls, "error_cb": tries_again}
+        bus = await asyncio.wait_for(
+            nats.connect(url, inbox_prefix="_INBOX_integration", **options), CONNECT_S
+        )
+    except TimeoutError:
+        last = f" ({faults[-1]})" if faults else ""
+        sys.exit(f"hello.py: no bus at {url} lets us in within {CONNECT_S:.0f} s{last}")
     plans = await bus.subscribe("easyrider.v1.plan.>")  # now and then gone: a newer one is always better
     kept = await bus.jetstream().subscribe("easyrider.v1.event.>", ordered_consumer=True)  # from the first on
     await asyncio.gather(told(plans, show_plan), told(kept, lambda data: print(data.decode(), flush=True)))
@@ -39,5 +54,9 @@ if __name__ == "__main__":
         sys.exit(f"hello.py: there is no file {', '.join(missing)}")
     try:
         asyncio.run(main(*sys.argv[1:]))
+    except nkeys.NkeysError:
+        sys.exit(f"hello.py: {sys.argv[2]} holds no seed of a user")
     except (BrokenPipeError, KeyboardInterrupt):  # whoever read is gone, as `head` is, or had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, nats.errors.Error) as fault:
+        sys.exit(f"hello.py: {sys.argv[1]}: {fault}")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from installed_site import Installed, site_installed
 
 from easyrider.bus import Bus
@@ -33,6 +34,29 @@ def test_a_key_that_is_not_there_is_named(tmp_path: Path) -> None:
 
     assert code == 1
     assert errors == f"hello.py: there is no file {tmp_path / 'none.nk'}\n"
+
+
+@pytest.mark.parametrize("program", [HELLO, HELLO.with_name("twenty.py")], ids=["hello", "twenty"])
+def test_a_bus_that_does_not_answer_a_key_that_is_none_and_no_address_are_told_in_a_line(
+    tmp_path: Path, program: Path
+) -> None:
+    (tmp_path / "none.nk").write_text("no seed")
+    url = "nats://127.0.0.1:9"
+    impatient = (
+        "import asyncio, runpy, sys; patient = asyncio.wait_for\n"
+        "asyncio.wait_for = lambda work, _: patient(work, 0.3)\n"
+        f"runpy.run_path({str(program)!r}, run_name='__main__')"
+    )
+
+    for words in ([url], [url, str(tmp_path / "none.nk")], ["nats://h:99999"], []):
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", impatient, *words],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+        assert done.returncode == 1, words
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert done.stderr.startswith(f"{program.name}: " if words else "usage: "), done.stderr
 
 
 async def heard(site: Installed) -> str:

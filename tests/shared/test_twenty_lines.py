@@ -11,6 +11,7 @@ from easyrider.bus import Bus
 from easyrider.embedded import nats_process
 from easyrider.messages import DomainPlan, Plan
 from easyrider.nats_config import make_nkeys, nats_config, seed_file, site_users
+from easyrider.testing.servers import nats_server
 
 TWENTY = Path(__file__).parents[2] / "integrations" / "hello" / "twenty.py"
 FEED = DomainPlan(
@@ -46,6 +47,35 @@ async def test_they_hear_a_plan_and_an_event_that_was_kept_before_they_came(tmp_
 
     assert '"epoch":7' in lines["event"].replace(" ", "")
     assert lines["plan"] == "feed 6123.0 W of 8000.0 W"
+
+
+@pytest.mark.system
+async def test_where_their_reader_is_gone_they_end_without_a_word(tmp_path: Path) -> None:
+    with nats_server() as server:
+        async with Bus.connect(server.url, name="policy", wait_s=5.0) as bus:
+            await bus.keep_events()
+            stranger = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-c", _WITHOUT_A_READER, str(TWENTY), server.url,
+                stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            assert stranger.stderr is not None
+            try:
+                async with asyncio.timeout(30):
+                    while stranger.returncode is None:
+                        await bus.publish(subjects.plan("local"), PLAN)
+                        await asyncio.sleep(0.05)
+                    assert await stranger.stderr.read() == b""
+            finally:
+                if stranger.returncode is None:
+                    stranger.kill()
+                await stranger.wait()
+
+
+_WITHOUT_A_READER = """
+import os, runpy, sys
+end, out = os.pipe(); os.dup2(out, 1); os.close(end); os.close(out)
+sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 async def _lines(url: str, seed: Path, bus: Bus) -> dict[str, str]:
