@@ -1,9 +1,11 @@
 """The page of promises names tests that are there, and its runner tells broken from untried."""
 
 import ast
+import subprocess
 from pathlib import Path
 
-from promises import ROOT, outcomes, promised, verdict
+import pytest
+from promises import ROOT, main, outcomes, promised, verdict
 
 WANTED = {f"P{n}" for n in (*range(11, 18), 21, 24, *range(28, 36))}
 REPORT = """<testsuites><testsuite>
@@ -33,6 +35,23 @@ def test_every_promise_has_tests_and_every_test_is_there() -> None:
 def test_the_run_of_three_coordinators_stands_behind_every_promise_on_commands_memory_and_regions() -> None:
     for number in ("P11", "P12", "P13", "P14", "P15", "P16", "P17", "P21", "P24"):
         assert any("faults/test_regions.py" in test for test in promised()[number][1]), number
+
+
+@pytest.mark.parametrize("words", [["P99"], ["p14"], ["P14", "P99"], ["--help"], ["--fast"]])
+def test_what_is_no_promise_is_refused_and_help_is_shown_before_any_test_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it began to run tests"))
+
+    try:
+        code = main(words)
+    except SystemExit as end:  # of the parser
+        code = int(end.code or 0)
+
+    told = capsys.readouterr()
+    assert code == (0 if words == ["--help"] else 2)
+    assert "P14" in told.out + told.err or words == ["--fast"]
+    assert not words[-1].startswith("P") or told.err.startswith("promises.py: promises.md has no P99; ")
 
 
 def test_a_promise_is_broken_by_one_failure_and_not_held_by_what_was_not_tried(tmp_path: Path) -> None:

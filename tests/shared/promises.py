@@ -3,6 +3,7 @@
 python tests/shared/promises.py [P14 P24 ...]
 """
 
+import argparse
 import re
 import subprocess
 import sys
@@ -46,8 +47,18 @@ def verdict(tests: list[str], found: dict[str, list[str]]) -> str:
     return "held"
 
 
-def main(wanted: list[str]) -> int:
-    """Exit code: 0 where none is broken."""
+def main(arguments: list[str]) -> int:
+    """Exit code: 0 where none is broken, 2 where what was asked is no promise."""
+    known = list(promised())
+    parser = argparse.ArgumentParser(prog="promises.py", description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("promise", nargs="*", help=f"of {', '.join(known)}; default: all")
+    wanted = parser.parse_args(arguments).promise
+    if unknown := [word for word in wanted if word not in known]:
+        print(
+            f"promises.py: {PAGE.name} has no {', '.join(unknown)}; there is {', '.join(known)}",
+            file=sys.stderr,
+        )
+        return 2
     rows = {number: row for number, row in promised().items() if not wanted or number in wanted}
     tests = sorted({test for _, named in rows.values() for test in named})
     with tempfile.TemporaryDirectory() as folder:
