@@ -1,5 +1,7 @@
 """How old a message is, by the sender's own clock and the receiver's."""
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,3 +112,57 @@ def test_stamps_far_ahead_that_do_not_go_on_from_each_other_are_never_believed()
 def test_a_boot_that_was_never_heard_may_show_any_clock_but_one_that_no_host_lives_to_see() -> None:
     assert not ahead(Ages(), 5e8, 1.0)
     assert ahead(Ages(), 2e9, 1.0)
+
+
+def all_ahead(ages: Ages, made_s: float, arrives_s: float) -> bool:
+    """Asked of one source as of several."""
+    slots = np.array([ages.slot("n", "b")])
+    return bool(ages.all_ahead(slots, *(np.array([int(at_s * SECOND)]) for at_s in (made_s, arrives_s)))[0])
+
+
+def test_what_runs_ahead_is_asked_for_one_by_one_also_of_a_boot_that_was_never_heard() -> None:
+    ages = Ages()
+    assert all_ahead(ages, 2e9, 1.0)
+    assert not all_ahead(ages, 5e8, 1.0)
+
+    age_s(ages, 1000.0, 1000.0, ahead_s=0.0)
+    assert not all_ahead(ages, 1004.0, 1000.0)
+    assert all_ahead(ages, 1006.0, 1000.0)
+
+
+def test_the_right_clock_keeps_the_wrong_one_from_being_believed_also_among_others() -> None:
+    ages = Ages()
+    age_s(ages, 1000.0, 1000.0, ahead_s=0.0)
+
+    for tenth in range(1, 100):
+        now_s = 1000.0 + tenth / 10
+        assert ahead(ages, now_s + 60.0, now_s)
+        assert not all_ahead(ages, now_s, now_s)
+
+
+def test_a_boot_does_not_wait_for_what_another_one_waited_in_its_slot() -> None:
+    ages = Ages()
+    age_s(ages, 1000.0, 1000.0, ahead_s=0.0)
+    assert ahead(ages, 1060.0, 1000.0)
+    slot = ages.slot("n", "b")
+    for second, boot in enumerate("xy", 1):
+        age_s(ages, 1000.0 + second, 1000.0 + second, boot=boot, ahead_s=0.0)
+
+    assert ages.slot("n", "y") == slot
+    assert ages.ahead("n", "y", int(1063.0 * SECOND), int(1003.0 * SECOND))
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_the_boot_heard_last_is_not_the_one_that_is_forgotten(together: bool) -> None:
+    ages = Ages()
+    slot = ages.slot("n", "now")
+    age_s(ages, 1000.0, 1000.0, boot="late")
+    if together:
+        ages.all_minted_s(*(np.array([each]) for each in (slot, 1001 * SECOND, 1001 * SECOND)))
+    else:
+        age_s(ages, 1001.0, 1001.0, boot="now")
+
+    ages.slot("n", "later")
+
+    assert ages.slot("n", "now") == slot
+    assert ages.forgotten == 1

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 from wired_box import REGION, at, mono_ns
+from wired_frames import COUNTED
 from wired_site import Wired
 
 from easyrider import subjects, wire
@@ -19,6 +20,8 @@ STAMPS = [FAR_NS, mono_ns(1000.0) + 3600 * 10**9]
 async def running() -> Wired:
     """Boards are under limits that their nodes acked."""
     wired = Wired()
+    for box in wired.boxes.values():
+        box.seq = COUNTED
     await wired.seconds(8)
     return wired
 

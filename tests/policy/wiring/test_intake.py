@@ -5,10 +5,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wired_box import REGION, at
-from wired_site import Wired
+from wired_frames import hear, judged_alone, site
 
-from easyrider import subjects, wire
-from easyrider.bus_port import Arrival
+from easyrider import subjects
 from easyrider.messages import NodeFrame
 from easyrider_policy.intake import Intake
 
@@ -48,19 +47,6 @@ def said(draw: st.DrawFn) -> tuple[str, float, list[float], list[float], list[in
     return draw(st.sampled_from("ab")), late_s, draw(pair), draw(pair), draw(cells), draw(oddity)
 
 
-def site() -> Wired:
-    wired = Wired()
-    for box in wired.boxes.values():
-        wired.desk.on_state(box.state(wired.now_s), at(subjects.state(REGION, box.name), wired.now_s))
-    wired.picture.follow()
-    return wired
-
-
-def hear(intake: Intake, frame: NodeFrame, where: Arrival) -> None:
-    """As the bus hands it over, but for the timer."""
-    intake._waiting.append((where.subject.encode(), wire.encode(frame), where.mono_ns))
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(said(), max_size=6), max_size=6))
 def test_frames_taken_together_are_believed_as_frames_judged_one_by_one(batches: list[list[tuple]]) -> None:
@@ -97,9 +83,8 @@ def test_frames_taken_together_are_believed_as_frames_judged_one_by_one(batches:
 
 
 def test_what_is_usual_goes_the_short_way_once_a_state_has_named_the_boards() -> None:
-    wired, judged = site(), []
-    desk_frame = wired.desk.on_frame
-    wired.desk.on_frame = lambda frame, where: (judged.append(frame.node), desk_frame(frame, where))  # type: ignore[method-assign]
+    wired = site()
+    judged = judged_alone(wired)
     intake = Intake(wired.desk, lambda _: None)
 
     for _ in range(5):

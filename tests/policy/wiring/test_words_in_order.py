@@ -92,3 +92,17 @@ def test_a_node_that_was_let_go_and_takes_limits_again_ends_its_booking() -> Non
 
     assert safety.leavings.granted == {}
     assert safety.ledger.booked_w.tolist() == [0.0] * 4
+
+
+def test_an_ack_before_the_word_that_ends_the_lead_was_heard_while_it_lasted() -> None:
+    wired, words = repeating()
+    unlike, where = said(wired, "state", "b", 3)
+    words._waiting += [
+        heard(wired, "ack", "a", 3),
+        told(odd(unlike, {"stage": 1, "highest_epoch": 2}), where),
+    ]
+
+    words.take()
+
+    assert wired.picture.safety.lead.phase == "contending"
+    assert wired.picture.safety.lead.acked_s == pytest.approx(wired.now_s)
