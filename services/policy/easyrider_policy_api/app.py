@@ -11,9 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from easyrider import __version__, log
-from easyrider_policy_api.body import place
 from easyrider_policy_api.house import House, needs
-from easyrider_policy_api.problems import MEDIA_TYPE, FieldFault, Problem, not_valid
+from easyrider_policy_api.problems import MEDIA_TYPE, Problem, not_valid
 from easyrider_policy_api.routes import (
     accuracy,
     advice,
@@ -33,6 +32,7 @@ from easyrider_policy_api.routes import (
     trust,
 )
 from easyrider_policy_api.routes.told import READS, ProblemTold, problems
+from easyrider_policy_api.wrong_fields import wrong_fields
 
 _LOG = log.get("policy-api")
 _ABOUT = """Edits the rules of a site, presses its red button, and answers why a job is capped.
@@ -104,8 +104,7 @@ async def _on_problem(request: Request, problem: Exception) -> Response:
 
 async def _on_invalid(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, RequestValidationError)
-    fields = [FieldFault(place(each["loc"]), str(each["msg"])) for each in fault.errors()]
-    return await _on_problem(request, not_valid(fields))
+    return await _on_problem(request, not_valid(wrong_fields(fault.errors())))
 
 
 async def _on_http(request: Request, fault: Exception) -> Response:

@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from easyrider_policy_api.core.strict_json import BadDocument, parse
 from easyrider_policy_api.problems import FieldFault, Problem, not_valid
+from easyrider_policy_api.wrong_fields import wrong_fields
 
 B = TypeVar("B", bound=BaseModel)
 
@@ -54,15 +55,7 @@ def record(kind: type[B], parsed: Any) -> B:
     try:
         return kind.model_validate(parsed, strict=True)
     except ValidationError as fault:
-        raise not_valid([FieldFault(place(each["loc"]), each["msg"]) for each in fault.errors()]) from fault
-
-
-def place(loc: tuple[int | str, ...]) -> str:
-    """Where in a document: `targets[0].domain`."""
-    found = ""
-    for part in loc:
-        found += f"[{part}]" if isinstance(part, int) else f".{part}" if found else part
-    return found[:200]
+        raise not_valid(wrong_fields(fault.errors())) from fault
 
 
 def too_large(limit_bytes: int) -> Problem:

@@ -231,7 +231,8 @@ def stale(held: int | None, expected: int | None) -> Problem:
 def unkeepable(found: list[str]) -> Problem:
     """422: the rules would not be safe, or hang together."""
     fields = [FieldFault(*_split(fault)) for fault in found[:50]]
-    return not_valid(fields, f"These rules cannot be kept ({len(found)} faults); those in force stay.")
+    faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
+    return not_valid(fields, f"These rules cannot be kept ({faults}); those in force stay.")
 
 
 def _split(fault: str) -> tuple[str, str]:

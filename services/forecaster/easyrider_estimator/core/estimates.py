@@ -13,6 +13,9 @@ from easyrider_estimator.core.said import GPU_COUNT, GPU_MODEL, texts
 from easyrider_estimator.core.saying import say
 from easyrider_estimator.core.targets import BY_NAME, SETTLES, STEPS_S, step_name
 
+LEAST_MAX_W, MOST_MAX_W = 10.0, 1e5
+"""What a nameplate of one GPU may say: what lies beyond is a slip, and would have nothing or a grid kept free."""
+
 
 class Interval(Record, frozen=True, kw_only=True):
     """What is expected, and the range that holds `coverage` of jobs like it; nil: not known."""
@@ -59,7 +62,7 @@ class Estimate(Record, frozen=True, kw_only=True):
 
 
 def estimate(ready: Ready | None, asked: JobType, gpu_max_w: float | None, without: str = "") -> Estimate:
-    """Of this job. `without`: why there is no model, where `ready` is None. `gpu_max_w` is finite and above 0."""
+    """Of this job. `without`: why there is no model, where `ready` is None. `gpu_max_w` lies within its ends."""
     if ready is None:
         return _nameplate(asked, gpu_max_w, (without or "no model was trained",))
     model, said = ready.model, texts(asked)

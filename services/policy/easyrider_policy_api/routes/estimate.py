@@ -14,7 +14,7 @@ from easyrider.fingerprints import Fingerprint, FingerprintUnreadable, decode, i
 from easyrider.job_types import JobType
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider_estimator.adapters.model_file import ModelFile
-from easyrider_estimator.core.estimates import Estimate, estimate
+from easyrider_estimator.core.estimates import LEAST_MAX_W, MOST_MAX_W, Estimate, estimate
 from easyrider_estimator.core.model import ModelUnreadable, Ready
 from easyrider_estimator.core.same_type import of_runs
 from easyrider_policy_api.house import House, answer, house_of
@@ -41,8 +41,8 @@ class EstimateAsked(Asked):
     gpu_count: int = Field(ge=1, le=1_000_000, description="GPUs of the job in all", examples=[64])
     gpu_max_w: float | None = Field(
         default=None,
-        gt=0,
-        le=100_000,
+        ge=LEAST_MAX_W,
+        le=MOST_MAX_W,
         description="nameplate of one of them; null: as it is known",
         examples=[700.0],
     )

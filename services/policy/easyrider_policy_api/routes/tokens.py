@@ -77,7 +77,7 @@ async def post_token(request: Request, _caller: Admin) -> Response:
         try:
             shown, token = tokens.make(asked.name, asked.role, asked.tenant, now_s, asked.lifetime_s)
         except BadToken as fault:
-            raise not_valid([FieldFault(fault.field, str(fault))]) from fault
+            raise not_valid([FieldFault(fault.field, fault.why)]) from fault
         change.after = _told(token)
         await house.auditor.intend(change)
         await _save(house, token, now_s)

@@ -18,10 +18,12 @@ def doubts(jobs: Iterable[Job], known: Set[str]) -> list[str]:
     for job in jobs:
         unknown = [uuid for uuid in dict.fromkeys(job.gpu_uuids) if uuid not in known]
         if unknown:
-            found.append(f"job {job.id}: no board here is called {_some(unknown)}")
+            found.append(f"job {job.id}: no board here is called {_some(unknown, 'nor')}")
         twice = [uuid for uuid in dict.fromkeys(job.gpu_uuids) if job.gpu_uuids.count(uuid) > 1]
         if twice:
-            found.append(f"job {job.id}: {_some(twice)} stands twice")
+            found.append(
+                f"job {job.id}: {_some(twice, 'and')} {'stands' if len(twice) == 1 else 'stand'} twice"
+            )
         for uuid in dict.fromkeys(job.gpu_uuids):
             other = holder.setdefault(uuid, job.id)
             if other != job.id:
@@ -37,6 +39,6 @@ def summary(found: list[str]) -> str | None:
     return "; ".join(found[:TOLD]) + more
 
 
-def _some(uuids: list[str]) -> str:
-    more = f" nor {len(uuids) - 2} more" if len(uuids) > 2 else ""
+def _some(uuids: list[str], joined: str) -> str:
+    more = f" {joined} {len(uuids) - 2} more" if len(uuids) > 2 else ""
     return ", ".join(uuids[:2]) + more
