@@ -5,13 +5,14 @@
     ledger.note(block, draw, demand, rise_s, line_w)  # then what is said from its end on
 
 Nothing that came after an origin reaches what is kept of it: a verdict reads forecasts, it changes none. Every row has
-the same fixed room, about 4 kB, however long it runs. Watts are of one GPU.
+the same fixed room, about 3 kB, however long it runs. Watts are of one GPU.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from easyrider_forecaster.core.accuracy_origins import Origins
 from easyrider_forecaster.core.accuracy_rises import Rises
 from easyrider_forecaster.core.accuracy_scores import TRAIL_STEP_S, Came, Scores, Trail
 from easyrider_forecaster.core.accuracy_seen import Seen
@@ -38,7 +39,7 @@ class Ledger(Lanes):
         self.rises, self.trail = Rises(rows), Trail(rows)
         self.seconds = self.lane("seconds", (), np.uint32, 0)
         self._rival_w = self.lane("_rival_w", (ORIGINS,), np.float32, np.nan)
-        self._when = np.full(ORIGINS, -1)
+        self._origins = Origins()
         self.block = -1  # the last that was judged
         self._parts = (self.seen, self.draw, self.demand, self.rises, self.trail)
 
@@ -61,28 +62,24 @@ class Ledger(Lanes):
         self.rises.judge(block, raw, self.seen.whole(block) & ~self.seen.hidden(block))
         self.seconds += 1
         a_point = self.trail.begin(block)
-        for window in self.seen.windows(block):
-            horizon_s = HORIZONS_S[window.column]
-            origin = block - horizon_s
-            if self._when[origin % ORIGINS] != origin:
-                continue
-            bound_w = self.demand.forecast_w(origin, window.column)[3]
+        for place, window in self.seen.windows(block, self._origins.due(block)):
+            origin, horizon_s = place.origin, HORIZONS_S[place.column]
+            bound_w = self.demand.forecast_w(place)[3]
             with np.errstate(invalid="ignore"):
                 rival_error_w = np.abs(self._rival_w[origin % ORIGINS] - window.mean_w)
                 touched = window.moved & (window.hidden | ~(bound_w <= self.seen.limit_w))
             lived = window.whole & (self.seconds > horizon_s) & np.isfinite(rival_error_w)
             came = Came(window.mean_w, window.peak_w, rival_error_w, lived)
             drawn = replace(came, peak_w=self.seen.under_limit_w(window.peak_w))
-            self.draw.judge(origin, window.column, drawn, ~touched)
-            self.demand.judge(origin, window.column, came, ~(window.hidden | self.seen.hidden(origin)))
+            self.draw.judge(place, drawn, ~touched)
+            self.demand.judge(place, came, ~(window.hidden | self.seen.hidden(origin)))
             if a_point and horizon_s == TRAIL_STEP_S:
-                said_w = self.draw.forecast_w(origin, window.column)
-                self.trail.take(said_w, window.mean_w, window.peak_w, lived)
+                self.trail.take(self.draw.forecast_w(place), window.mean_w, window.peak_w, lived)
 
     def note(self, block: int, draw: Said, demand: Said, rise_s: Array, line_w: Array) -> None:
         """What is said at the end of `block`; seconds to the next rise and the line that it crosses, (rows,)."""
-        self.draw.note(block, draw.view, draw.known)
-        self.demand.note(block, demand.view, demand.known)
+        places = self._origins.begin(block)
+        self.draw.note(places, draw.view, draw.known)
+        self.demand.note(places, demand.view, demand.known)
         self.rises.note(block, rise_s, line_w)
         self._rival_w[block % ORIGINS] = self.seen.second_w(block)
-        self._when[block % ORIGINS] = block

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from easyrider_forecaster.core.accuracy_origins import SLOTS, Place
 from easyrider_forecaster.core.accuracy_seen import ABSURD_W
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.lanes import Lanes
-from easyrider_forecaster.core.mix import DEPTHS, slot_of
 from easyrider_forecaster.core.outlook import View
 
 WINDOWS, ERROR, RIVAL, BIAS, PEAK, MISS90, MISS99, ABOVE90, ABOVE99, OVER90, OVER99 = range(11)
@@ -17,9 +17,8 @@ SUMS = 11
 GAP, HIDDEN, ASSUMED = range(3)
 """Why a window is left out: samples missing or no forecast; hidden or moved by a limit; nothing was known yet."""
 LATELY_S = 600.0
-_TURN = 60
-"""Seconds between two turns of a sum: new ones are added to a small one, in float32, and that to the others."""
-_KEEPS = np.float32(np.exp(-_TURN / LATELY_S))
+_TURN_S = 60
+"""Between two turns of a sum new ones are added to a small one, in float32, and then that to the others."""
 _HALF_A_WATT = np.float32(0.5)
 _PARTS = ("mean_w", "peak_w", "q90_w", "q99_w")
 _TRAIL = HORIZONS_S.index(10)
@@ -37,39 +36,41 @@ class Came:
 
 
 class Scores(Lanes):
-    """One row a group. Float32 but for the sums of a whole run, which would lose small errors after some days."""
+    """One row a group. Sums of a whole run take a minute at a time, or small errors would be lost in them."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         horizons = len(HORIZONS_S)
-        self.said_w = self.lane("said_w", (len(_PARTS), sum(DEPTHS)), np.float32, np.nan)
-        self.run = self.lane("run", (SUMS, horizons), np.float64, 0.0)
+        self._turned = [-_TURN_S * column // horizons for column in range(horizons)]  # not all in one second
+        self.said_w = self.lane("said_w", (len(_PARTS), SLOTS), np.float32, np.nan)
+        self.run = self.lane("run", (SUMS, horizons), np.float32, 0.0)
         self.lately = self.lane("lately", (SUMS, horizons), np.float32, 0.0)
         self.fresh = self.lane("fresh", (SUMS, horizons), np.float32, 0.0)
         self.left_out = self.lane("left_out", (3, horizons), np.uint32, 0)
 
-    def note(self, origin: int, view: View, known: Array) -> None:
-        """What is said at the end of block `origin`; rows that are not `known` lean on what was assumed.
+    def note(self, places: list[Place], view: View, known: Array) -> None:
+        """What is said of these windows; rows that are not `known` lean on what was assumed.
 
-        An assumption is kept as the infinite bound: it is told apart from nothing said, which is NaN.
+        An assumption is kept as an infinite mean: it is told apart from nothing said, which is NaN.
         """
         assumed = ~known
         with np.errstate(all="ignore"):
             for part, name in enumerate(_PARTS):
                 watts = getattr(view, name)
-                for column in range(len(HORIZONS_S)):
-                    self.said_w[part, slot_of(origin, column)] = watts[:, column]
+                for place in places:
+                    self.said_w[part, place.slot] = watts[:, place.column]
             if assumed.any():
-                for column in range(len(HORIZONS_S)):
-                    self.said_w[0, slot_of(origin, column), assumed] = np.inf
+                for place in places:
+                    self.said_w[0, place.slot, assumed] = np.inf
 
-    def forecast_w(self, origin: int, column: int) -> Array:
-        """(4, rows): mean, peak, 0.90 and 0.99 bound of one horizon, as said at `origin`."""
-        return self.said_w[:, slot_of(origin, column)]
+    def forecast_w(self, place: Place) -> Array:
+        """(4, rows): mean, peak, 0.90 and 0.99 bound, as said of this window."""
+        return self.said_w[:, place.slot]
 
-    def judge(self, origin: int, column: int, came: Came, free: Array) -> None:
-        """What came of one horizon. `free` says where no limit is in the way of a verdict, (rows,)."""
-        said_w, fresh = self.forecast_w(origin, column), self.fresh[:, column]
+    def judge(self, place: Place, came: Came, free: Array) -> None:
+        """What came of one window. `free` says where no limit is in the way of a verdict, (rows,)."""
+        column = place.column
+        said_w, fresh = self.forecast_w(place), self.fresh[:, column]
         with np.errstate(all="ignore"):
             sane = (np.minimum.reduce(said_w) >= 0) & (np.maximum.reduce(said_w) <= ABSURD_W)
             table = np.empty((SUMS, self.rows), np.float32)
@@ -89,10 +90,13 @@ class Scores(Lanes):
             self._leave_out(column, said_w[0], sane, there, free)
             np.copyto(table, np.float32(0.0), where=~scored)
         fresh += table
-        if (origin + column * _TURN // len(HORIZONS_S)) % _TURN == 0:
+        since_s = place.origin - self._turned[column]
+        if since_s >= _TURN_S:
             self.run[:, column] += fresh
-            self.lately[:, column] = _KEEPS * self.lately[:, column] + fresh
+            self.lately[:, column] *= np.float32(np.exp(-min(since_s, LATELY_S) / LATELY_S))
+            self.lately[:, column] += fresh
             fresh[:] = 0.0
+            self._turned[column] = place.origin
 
     def sums(self, rows: Array) -> tuple[Array, Array]:
         """Of the whole run and of late, (SUMS, horizons, len(rows)) each."""
@@ -111,7 +115,7 @@ class Trail(Lanes):
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
-        self.watts = self.lane("watts", (TRAIL_POINTS, 4), np.float32, np.nan)
+        self.watts = self.lane("watts", (TRAIL_POINTS, 4), np.float16, np.nan)  # for the eye
         self._last = -1
 
     def begin(self, block: int) -> bool:
@@ -127,8 +131,11 @@ class Trail(Lanes):
         at = self.watts[(self._last // TRAIL_STEP_S) % TRAIL_POINTS]
         with np.errstate(all="ignore"):
             told = (said_w >= 0) & (said_w <= ABSURD_W)
-        at[0], at[1] = np.where(told[0], said_w[0], np.nan), np.where(told[0] & told[3], said_w[3], np.nan)
-        at[2], at[3] = np.where(whole, mean_w, np.nan), np.where(whole, peak_w, np.nan)
+            at[0], at[1] = (
+                np.where(told[0], said_w[0], np.nan),
+                np.where(told[0] & told[3], said_w[3], np.nan),
+            )
+            at[2], at[3] = np.where(whole, mean_w, np.nan), np.where(whole, peak_w, np.nan)
 
     def ordered(self, rows: Array) -> Array:
         """(points, 4, len(rows)), oldest first: mean said, 0.99 bound said, mean seen, peak seen."""

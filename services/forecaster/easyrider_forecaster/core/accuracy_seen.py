@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from easyrider_forecaster.core.accuracy_origins import Place
 from easyrider_forecaster.core.arrays import BLOCK_SLOTS, HORIZONS_S, Array
 from easyrider_forecaster.core.lanes import Lanes
 
@@ -24,7 +25,6 @@ _WHOLE = 0.9
 class Window:
     """One horizon's window of every row. Watts of one GPU as measured; `hidden`: a limit hid a sample of it."""
 
-    column: int
     mean_w: Array
     peak_w: Array
     whole: Array
@@ -83,14 +83,15 @@ class Seen(Lanes):
         """Where a limit hid a sample of this block, (rows,)."""
         return np.asarray((self.flags[block % _BLOCKS] & _HIDDEN) > 0)
 
-    def windows(self, block: int) -> Iterator[Window]:
-        """The windows of all horizons that end with `block`, shortest first."""
+    def windows(self, block: int, places: list[Place]) -> Iterator[tuple[Place, Window]]:
+        """These windows, which end with `block`; shortest first."""
         total_w = np.zeros(self.rows, np.float32)
         number = np.zeros(self.rows, np.int16)
         top_w = np.full(self.rows, -np.inf, np.float32)
         flags = np.zeros(self.rows, np.uint8)
         back = 0
-        for column, horizon_s in enumerate(HORIZONS_S):
+        for place in places:
+            horizon_s = HORIZONS_S[place.column]
             while back < horizon_s:
                 at = (block - back) % _BLOCKS
                 total_w += self.total_w[at]
@@ -99,11 +100,13 @@ class Seen(Lanes):
                 flags |= self.flags[at]
                 back += 1
             whole = number >= _WHOLE * BLOCK_SLOTS * horizon_s
-            yield Window(
-                column,
-                mean_w=np.where(whole, total_w / np.maximum(number, 1), np.nan),
-                peak_w=top_w.copy(),
-                whole=whole,
-                hidden=(flags & _HIDDEN) > 0,
-                moved=(flags & _MOVED) > 0,
+            yield (
+                place,
+                Window(
+                    mean_w=np.where(whole, total_w / np.maximum(number, 1), np.nan),
+                    peak_w=top_w.copy(),
+                    whole=whole,
+                    hidden=(flags & _HIDDEN) > 0,
+                    moved=(flags & _MOVED) > 0,
+                ),
             )
