@@ -1,6 +1,7 @@
 """A service's own record of what it meant to do and what came of it, on its own disk."""
 
 import json
+import numbers
 import os
 import threading
 from collections.abc import Sequence
@@ -15,13 +16,20 @@ Entry = dict[str, object]
 
 def _plain(value: object) -> object:
     """A number or word of a library's own kind, as numpy hands them out."""
-    for kind in (float, str):
-        if isinstance(value, kind):
-            return kind(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    if isinstance(value, str):
+        return str(value)
+    if type(value).__name__ in ("bool", "bool_"):  # numpy's own, of no kind of number
+        return bool(value)
     raise TypeError(f"{type(value).__name__} is nothing that a journal can hold")
 
 
 _LINES = msgspec.json.Encoder(enc_hook=_plain)
+_UNFIT = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
+"""What an encoder says of what it cannot write: a foreign kind, half a character, a number too large, a loop."""
 _TAIL_BYTES = 64 * 1024
 CLOSE_S = 1.0
 
@@ -38,7 +46,8 @@ class Journal:
     """Append-only JSON lines, numbered on from the line before, restarts included. A failed write leaves no part.
 
     `intend` returns once its lines are on the disk. The file is turned over at `turn_bytes`; one older file is
-    kept. May be called from any thread, one call at a time.
+    kept. May be called from any thread, one call at a time. An entry that cannot be written costs no other: a line
+    `unwritable` stands in its place, with what of it could be and the fault.
     """
 
     def __init__(self, folder: Path, turn_bytes: int = 64 * 1024 * 1024) -> None:
@@ -70,7 +79,7 @@ class Journal:
             try:
                 file = self._open()
                 numbered = [{"line": number, **entry} for number, entry in enumerate(entries, self._line + 1)]
-                self._append(file, _LINES.encode_lines(numbered))
+                self._append(file, _encoded(numbered))
                 if durable:
                     os.fdatasync(file)
             except OSError as fault:
@@ -105,6 +114,31 @@ class Journal:
         file, self._file = self._file, None
         if file is not None:
             os.close(file)
+
+
+def _encoded(entries: Sequence[Entry]) -> bytes:
+    try:
+        return _LINES.encode_lines(entries)
+    except _UNFIT:  # one of them: the others are no worse for it
+        return b"".join(_line(entry) for entry in entries)
+
+
+def _line(entry: Entry) -> bytes:
+    try:
+        return _LINES.encode(entry) + b"\n"
+    except _UNFIT as fault:
+        fit = {name: value for name, value in entry.items() if name != "what" and _fits(name, value)}
+        was = {"was": entry["what"]} if "what" in entry and _fits("what", entry["what"]) else {}
+        return _LINES.encode({**fit, "what": "unwritable", **was, "reason": ascii(str(fault))}) + b"\n"
+
+
+def _fits(name: object, value: object) -> bool:
+    """Whether this field can be written by itself."""
+    try:
+        _LINES.encode({name: value})
+    except _UNFIT:
+        return False
+    return isinstance(name, str)
 
 
 def _whole_lines(file: int) -> int:

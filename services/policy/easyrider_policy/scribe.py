@@ -91,7 +91,7 @@ class Scribe:
         for _ in range(self._written):
             self._lines.popleft()
         # A disk that hung may have let intents of lowers pile up behind the write that it took at last.
-        before, self.whole = self.whole, not any(line["what"] == "intent" for line in self._lines)
+        before, self.whole = self.whole, not any(line.get("what") == "intent" for line in self._lines)
         if self.whole and not before:
             _LOG.warning("the journal takes lines again; limits may rise")
         _WHOLE.set(self.whole)
@@ -107,13 +107,19 @@ class Scribe:
         self._durable = False
 
         def work() -> None:
-            fault = _try(write, batch)
-            with suppress(RuntimeError):  # the loop has ended meanwhile: nobody waits for the outcome
-                loop.call_soon_threadsafe(_settle, outcome, fault)
+            fault: JournalBroken | None = JournalBroken(self._journal.path, "its thread ended by a fault")
+            try:
+                fault = _try(write, batch)
+            finally:  # whatever else was raised ends this thread and is told by it; nobody waits for ever
+                with suppress(RuntimeError):  # the loop has ended meanwhile: nobody waits for the outcome
+                    loop.call_soon_threadsafe(_settle, outcome, fault)
 
         self._writing = outcome
-        # No pool: its threads are waited for at exit, and one in a dead disk never returns.
-        threading.Thread(target=work, name="journal", daemon=True).start()
+        try:
+            # No pool: its threads are waited for at exit, and one in a dead disk never returns.
+            threading.Thread(target=work, name="journal", daemon=True).start()
+        except RuntimeError as fault:  # the machine has no thread left
+            outcome.set_result(JournalBroken(self._journal.path, str(fault)))
 
     def _broken(self, now_s: float, reason: str) -> bool:
         if self.whole or self._writing is None:

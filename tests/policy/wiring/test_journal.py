@@ -136,16 +136,38 @@ def test_what_is_not_known_is_nil_and_numbers_of_numpy_are_numbers(tmp_path: Pat
     journal = Journal(tmp_path)
 
     journal.note([{"what": "é", "unknown": float("nan"), "watts": np.float64(1.5), "name": np.str_("a")}])
+    journal.note(
+        [
+            {
+                "what": "ack",
+                "whole": np.int64(7),
+                "half": np.float32(0.5),
+                "bare": [np.bool_(True), np.uint8(3)],
+            }
+        ]
+    )
 
-    (line,) = lines(tmp_path)
-    assert line == {"line": 1, "what": "é", "unknown": None, "watts": 1.5, "name": "a"}
+    first, second = lines(tmp_path)
+    assert first == {"line": 1, "what": "é", "unknown": None, "watts": 1.5, "name": "a"}
+    assert second == {"line": 2, "what": "ack", "whole": 7, "half": 0.5, "bare": [True, 3]}
 
 
-def test_a_line_that_a_journal_cannot_hold_is_refused_by_name_and_leaves_no_part(tmp_path: Path) -> None:
+UNWRITABLE: list[dict[Any, Any]] = [
+    {"what": object()}, {"what": "intent", "node": "a\ud800"}, {"what": "intent", None: 1.0},
+    {"what": "intent", "limits_w": {None: 1.0}}, {"what": "intent", "of": 1j}, {"node": object()},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", UNWRITABLE)
+def test_a_line_that_cannot_be_written_is_told_in_its_place_and_costs_no_other(
+    tmp_path: Path, bad: dict[Any, Any]
+) -> None:
     journal = Journal(tmp_path)
-    journal.note([{"what": "first"}])
 
-    with pytest.raises(TypeError, match="object is nothing that a journal can hold"):
-        journal.note([{"what": "good"}, {"what": object()}])
+    journal.intend([{"what": "first"}, {**bad, "epoch": 3}, {"what": "last"}])
 
-    assert [line["what"] for line in lines(tmp_path)] == ["first"]
+    before, told, after = lines(tmp_path)
+    assert (before["what"], after["what"]) == ("first", "last")
+    assert (told["line"], told["what"], told["epoch"]) == (2, "unwritable", 3)
+    assert told["reason"]
+    assert told.get("was") in (None, bad.get("what"))
