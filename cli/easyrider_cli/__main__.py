@@ -103,9 +103,11 @@ def plan(
     count: Annotated[int | None, typer.Option(min=1, help="end after so many")] = None,
 ) -> None:
     """Show the coordinator's plans as they come: domains, jobs, limits, and the reason of each."""
+    from easyrider_cli.apart import apart
     from easyrider_cli.plan_command import follow
     from easyrider_cli.rundir import default_root
 
+    apart(("--nats-url", nats_url), run=run)
     follow(
         run=run or default_root(), nats_url=nats_url, seed_file=seed_file, user=user, region=region,
         as_json=as_json, count=count,

@@ -17,6 +17,7 @@ from easyrider.tree_reader import read_document
 from easyrider_cli.doors import Done, Freed, Kind, NoAnswer, Refused, Scope
 
 _DEADLINE_S = 5.0
+_ESTIMATED = "nothing was estimated. A model file answers without it: `easyrider estimate --model FILE`"
 _LONGEST = 32 * 1024 * 1024
 
 
@@ -63,7 +64,10 @@ class ApiDoor:
 
     def estimate(self, asked: dict[str, Any]) -> dict[str, Any]:
         """What a job will draw before it starts, as `POST /v1/estimate` answers. Raises `Refused` and `NoAnswer`."""
-        found = self._ask("POST", "/v1/estimate", asked)
+        try:
+            found = self._ask("POST", "/v1/estimate", asked)
+        except NoAnswer as fault:
+            raise NoAnswer(fault.place, fault.why, _ESTIMATED) from fault
         return found if isinstance(found, dict) else {}
 
     def hold(self, hold: HoldRule) -> Done:
@@ -164,11 +168,11 @@ def _json(body: bytes) -> Any:
 
 
 def _problem(told: dict[str, Any]) -> str:
-    """What a problem document says, every field of it."""
-    rows = told.get("fields")
+    """What a problem document says, every field of it once: its detail may tell some already."""
+    rows, detail = told.get("fields"), str(told.get("detail", ""))
     fields = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    faults = "; ".join(f"{row.get('field', '')} {row.get('fault', '')}".strip() for row in fields)
-    return " ".join(part for part in (str(told.get("detail", "")), faults) if part)
+    faults = (f"{row.get('field', '')} {row.get('fault', '')}".strip() for row in fields)
+    return "; ".join(part for part in (detail, *(fault for fault in faults if fault not in detail)) if part)
 
 
 def _done(told: Any) -> Done:

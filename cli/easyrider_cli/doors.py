@@ -29,15 +29,15 @@ def fit_reason(reason: str) -> str:
     return reason
 
 
-class NoAnswer(EasyRiderError):
-    """Nobody who could do it answered."""
+_ADVICE = "limits in force stay as they are. On a node its guardian can be told alone: `easyrider hold --socket PATH`"
 
-    def __init__(self, place: str, why: str) -> None:
+
+class NoAnswer(EasyRiderError):
+    """Nobody who could do it answered. `advice`: what still holds and what to do, where that is another."""
+
+    def __init__(self, place: str, why: str, advice: str = "") -> None:
         self.place, self.why = place, why
-        super().__init__(
-            f"{place} does not answer ({why}); limits in force stay as they are. On a node its guardian can be told "
-            "alone: `easyrider hold --socket PATH`"
-        )
+        super().__init__(f"{place} does not answer ({why}); {advice or _ADVICE}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

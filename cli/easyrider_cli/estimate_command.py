@@ -1,7 +1,6 @@
 """`easyrider estimate`: what a job will draw before it starts, from a model file or an admin API."""
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,22 +11,35 @@ from rich.console import Console
 from easyrider.errors import EasyRiderError
 from easyrider.job_types import JobType
 from easyrider_estimator.adapters.model_file import ModelFile
-from easyrider_estimator.core.estimates import estimate
+from easyrider_estimator.core.estimates import LEAST_MAX_W, MOST_MAX_W, estimate
+
+LONGEST = 256
+"""Characters of anything that a job says."""
 
 
 class CannotEstimate(EasyRiderError):
     """Nothing was estimated; the message says what to change."""
 
 
+def asked_type(asked: dict[str, Any]) -> JobType:
+    """What the job says of itself, its nameplate apart. Raises `CannotEstimate` with the option."""
+    gpu_max_w = asked.get("gpu_max_w")
+    if gpu_max_w is not None and not LEAST_MAX_W <= gpu_max_w <= MOST_MAX_W:
+        raise CannotEstimate(f"--gpu-max-w {gpu_max_w:g}: from {LEAST_MAX_W:g} to {MOST_MAX_W:.0f}")
+    for key, text in asked.items():
+        if isinstance(text, str) and len(text) > LONGEST:
+            raise CannotEstimate(f"--{key.replace('_', '-')}: at most {LONGEST} characters")
+    try:
+        return msgspec.convert({key: value for key, value in asked.items() if key != "gpu_max_w"}, JobType)
+    except msgspec.ValidationError as fault:  # its words show how the record is written
+        option = str(fault).partition("`$.")[2].rstrip("`").replace("_", "-")
+        raise CannotEstimate(f"--{option}: it holds characters that are never shown") from fault
+
+
 def by_file(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """The answer of this model. Raises `CannotEstimate`, `ModelUnreadable`."""
     gpu_max_w = asked.get("gpu_max_w")
-    if gpu_max_w is not None and not (math.isfinite(gpu_max_w) and 0 < gpu_max_w <= 100_000):
-        raise CannotEstimate(f"--gpu-max-w {gpu_max_w:g}: above 0, at most 100000")
-    try:
-        job = msgspec.convert({key: value for key, value in asked.items() if key != "gpu_max_w"}, JobType)
-    except msgspec.ValidationError as fault:
-        raise CannotEstimate(str(fault)) from fault
+    job = asked_type(asked)
     ready = ModelFile(path).read()
     told: dict[str, Any] = msgspec.to_builtins(estimate(ready, job, gpu_max_w))
     return told | {"model": {"version": ready.version, "sha256": ready.sha256, "note": ready.model.note}}

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from easyrider.errors import EasyRiderError
 from easyrider.fingerprints import Fingerprint
+from easyrider_cli.preflight import writable_folder
 from easyrider_estimator.adapters.fingerprint_files import Found
 
 _UNREADABLE_SHOWN = 5
@@ -21,7 +22,7 @@ class CannotDraw(EasyRiderError):
 def show(
     found: Found, *, name: str, plots: Path | None, as_json: bool, said: Console, console: Console
 ) -> None:
-    """Newest first. Raises `CannotDraw` without the extra for pictures, `OSError`."""
+    """Newest first. Raises `CannotDraw` without the extra for pictures, `CannotShow`, `OSError`."""
     ones = sorted(found.by_id.values(), key=lambda one: (-one.updated_unix_s, one.id))
     ones = [one for one in ones if name in one.type.name]
     for line in found.unreadable[:_UNREADABLE_SHOWN]:
@@ -62,7 +63,7 @@ def _drawn(ones: list[Fingerprint], folder: Path) -> list[Path]:
         raise CannotDraw("pictures need matplotlib: pip install 'easyrider[plots]'")
     from easyrider_cli.fingerprint_plot import draw
 
-    folder.mkdir(parents=True, exist_ok=True)
+    writable_folder("--plots", folder)
     pictures = []
     for one in ones:
         picture = folder / f"fingerprint-{one.id}.png"

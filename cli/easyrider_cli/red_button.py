@@ -40,7 +40,19 @@ def hold(
 ) -> None:
     """No limit rises, anywhere or in these domains, until it is cleared; lowers and the dead-man go on."""
     from easyrider_cli import hold_command
+    from easyrider_cli.apart import apart, beside
 
+    apart(
+        ("--socket", socket),
+        api=api,
+        token_file=token_file,
+        ca_file=ca_file,
+        run=run,
+        domain=domain,
+        id=hold_id,
+    )
+    apart(("--clear", clear), reason=reason)
+    beside(("--id", hold_id), ("--clear", clear))
     if socket is not None:
         told = hold_command.on_node(socket, None if clear else reason)
     else:
@@ -106,6 +118,12 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Give nodes back the limits they were found with; the coordinator makes room first. With --api: release all."""
+    from easyrider_cli.apart import apart, beside
+
+    apart(("--api", api), run=run, socket=socket, now=now)
+    apart(("--socket", socket), run=run)
+    beside(("--token-file", token_file), ("--api", api))
+    beside(("--ca-file", ca_file), ("--api", api))
     if api is not None:
         release(["all"], api=api, token_file=token_file, ca_file=ca_file, as_json=as_json)
     from easyrider_cli.restore_command import restore as restored
@@ -120,9 +138,16 @@ def restore(
 def open_door(
     api: str | None, token_file: Path | None, ca_file: Path | None, run: Path | None
 ) -> "Iterator[Door]":
-    """The admin API, or bus and store of the local stack. Raises `BadApi`, `NoStack`, `NoAnswer`."""
+    """The admin API, or bus and store of the local stack.
+
+    Raises `BadApi`, `NotTogether`, `Without`, `NoStack`, `NoAnswer`.
+    """
+    from easyrider_cli.apart import apart, beside
     from easyrider_cli.api_door import ApiDoor, BadApi
 
+    apart(("--api", api), run=run)
+    beside(("--token-file", token_file), ("--api", api))
+    beside(("--ca-file", ca_file), ("--api", api))
     if api is not None:
         if token_file is None:
             raise BadApi("--api needs the token of an operator: --token-file FILE")

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 from rich.console import Console
 from rich.table import Table
 
-from easyrider import store_acl, tokens
+from easyrider import store_acl, store_keys, tokens
 from easyrider.admin_store import AdminStore
 from easyrider.errors import EasyRiderError
 from easyrider.moments import rfc_3339
@@ -21,15 +21,21 @@ from easyrider.store_port import Login, StoreRefused
 from easyrider.tls import TlsFiles
 from easyrider.tokens import Role, Token
 from easyrider_cli import address
+from easyrider_cli.apart import NotTogether
 from easyrider_cli.rundir import RunFolder, default_root
 
 T = TypeVar("T")
 _DEADLINE_S = 5.0
 _ROLE_OF_STORE = "api"
+_ADDRESSES = ("redis://", "rediss://", "unix://")
 
 
 class NoToken(EasyRiderError):
     """There is no such token, or more than one goes by that name."""
+
+
+class BadPlace(EasyRiderError):
+    """What was said of a store cannot be used; nothing was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +49,21 @@ class Place:
 
 
 def place(run: Path | None, installation: Path | None, redis_url: str | None, tree: str | None) -> Place:
-    """Where to look: an installation's folder, an address alone, else the stack that is up. Raises `NoStack`."""
+    """Where to look: an installation's folder, an address alone, else the stack that is up.
+
+    Raises `BadPlace`, `NotTogether`, `NoStack`, `NoToken`.
+    """
+    if redis_url is not None and run is not None:
+        raise NotTogether("--redis-url", "--run")
+    if installation is not None and run is not None:
+        raise NotTogether("--installation", "--run")
+    if redis_url is not None and not redis_url.startswith(_ADDRESSES):
+        raise BadPlace("--redis-url is no address such as redis://host:6379 or rediss://host:6379")
+    if tree is not None:
+        try:
+            store_keys.rules(tree)
+        except store_keys.BadKeyPart as fault:
+            raise BadPlace(f"--tree {fault}") from fault
     if installation is not None:
         return _of_installation(installation, redis_url, tree)
     if redis_url is not None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from easyrider_cli.red_button import Api, Authority, Json, Token
+from easyrider_cli.red_button import Authority, Json, Token
 from easyrider_cli.token_options import Installation, Run, Tree, Url
 
 training = typer.Typer()
@@ -59,23 +59,32 @@ def estimate(
     model: Annotated[
         Path | None, typer.Option(help="model file of `easyrider train`, instead of an API")
     ] = None,
-    api: Api = None,
+    api: Annotated[
+        str | None, typer.Option("--api", help="address of an admin API, which asks its own model")
+    ] = None,
     token_file: Token = None,
     ca_file: Authority = None,
     as_json: Json = False,
 ) -> None:
     """Say what a job will draw before it starts: mean, 0.99 quantile and start, with intervals, or its nameplate."""
     from easyrider_cli import estimate_command
+    from easyrider_cli.apart import apart, beside
     from easyrider_cli.api_door import ApiDoor, BadApi
 
     asked: dict[str, Any] = {
         "name": name, "image": image, "configuration": configuration, "gpu_model": gpu_model,
         "gpu_count": gpu_count, "gpu_max_w": gpu_max_w,
     }  # fmt: skip
+    apart(("--model", model), api=api, token_file=token_file, ca_file=ca_file)
+    beside(("--token-file", token_file), ("--api", api))
+    beside(("--ca-file", ca_file), ("--api", api))
+    estimate_command.asked_type(asked)
     if model is not None:
         told = estimate_command.by_file(model, asked)
-    elif api is not None and token_file is not None:
-        told = ApiDoor(api, token_file, ca_file).estimate(asked)
-    else:
+    elif api is None:
         raise BadApi("name a model file, --model FILE, or an admin API, --api URL --token-file FILE")
+    elif token_file is None:
+        raise BadApi("--api needs a token that may read: --token-file FILE")
+    else:
+        told = ApiDoor(api, token_file, ca_file).estimate(asked)
     estimate_command.show(told, as_json, Console())

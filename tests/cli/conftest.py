@@ -1,6 +1,9 @@
-"""One demonstration without processes: two real virtual runs, and a live run as its files would tell it."""
+"""One demonstration without processes: two real virtual runs, and a live run as its files would tell it; and a command
+line as a person types it."""
 
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 import pytest
 
+from easyrider import log
+from easyrider_cli.__main__ import main
 from easyrider_cli.demo import Demonstration, Live, Reference
 from easyrider_cli.truth import PowerHistory, WorkHistory
 from easyrider_twin.rack import demo_world, static_cap_w
@@ -46,3 +51,24 @@ def shown() -> Demonstration:
         static=Reference(cap_w=cap_w, outcome=static),
         live=live,
     )
+
+
+@pytest.fixture
+def said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Callable[..., tuple[int, list[str]]]]:
+    """Runs a command line in an empty folder: its exit code and its lines on stderr."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    # it would keep this test's stderr for others
+    monkeypatch.setattr(log, "configure", lambda *_, **__: None)
+
+    def run(*arguments: str) -> tuple[int, list[str]]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["easyrider", *arguments])
+        code = main()
+        return code, capsys.readouterr().err.splitlines()
+
+    yield run
+    for number, handler in before.items():
+        signal.signal(number, handler)

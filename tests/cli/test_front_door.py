@@ -1,16 +1,12 @@
 """What goes wrong by name is one line on stderr and exit code 2, before anything was started."""
 
 import gzip
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from easyrider import log
-from easyrider_cli.__main__ import main
 
 EASYRIDER = str(Path(sys.executable).parent / "easyrider")
 
@@ -22,27 +18,6 @@ Said = Callable[..., tuple[int, list[str]]]
 def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Shorter than a test's name makes it: sockets of a stack in it must have room for their names."""
     return tmp_path_factory.mktemp("d")
-
-
-@pytest.fixture
-def said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Iterator[Said]:
-    """Runs a command line in an empty folder: its exit code and its lines on stderr."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-
-    # it would keep this test's stderr for others
-    monkeypatch.setattr(log, "configure", lambda *_, **__: None)
-
-    def run(*arguments: str) -> tuple[int, list[str]]:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["easyrider", *arguments])
-        code = main()
-        return code, capsys.readouterr().err.splitlines()
-
-    yield run
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,12 @@ def test_boards_that_nobody_knows_that_stand_twice_or_that_two_jobs_name_are_tol
     assert doubts([Job(id="a", gpu_uuids=("g0", "MIG-1")), Job(id="b", gpu_uuids=("g1",))], known) == []
     assert doubts([Job(id="a", gpu_uuids=("g0", "g7"))], known) == ["job a: no board here is called g7"]
     assert doubts([Job(id="a", gpu_uuids=("g0", "g0"))], known) == ["job a: g0 stands twice"]
+    assert doubts([Job(id="a", gpu_uuids=3 * ("g0", "g1"))], known) == ["job a: g0, g1 stand twice"]
+    many = tuple(f"g{k}" for k in range(8))
+    assert doubts([Job(id="a", gpu_uuids=2 * many)], {*many}) == ["job a: g0, g1 and 6 more stand twice"]
+    assert doubts([Job(id="a", gpu_uuids=many)], set()) == [
+        "job a: no board here is called g0, g1 nor 6 more"
+    ]
     assert doubts([Job(id="a", gpu_uuids=("g0",)), Job(id="b", gpu_uuids=("g0",))], known) == [
         "job b: g0 belongs to job a already"
     ]
