@@ -34,7 +34,7 @@ class Origins:
 
     def begin(self, block: int) -> list[Place]:
         """Windows that begin where `block` ends, because something is said then."""
-        places = []
+        places: list[Place] = []
         for column, every_s in enumerate(_EVERY_S):
             waited_s = block - self._last[column]
             crowded = len(places) == len(HORIZONS_S) - 1 and waited_s == every_s
@@ -49,7 +49,7 @@ class Origins:
 
     def due(self, block: int) -> list[Place]:
         """Windows that end with `block`, shortest first; they are open no longer, nor is what was passed over."""
-        places = []
+        places: list[Place] = []
         for column, horizon_s in enumerate(HORIZONS_S):
             opened = self._open[column]
             for origin in [origin for origin in opened if origin <= block - horizon_s]:

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 from starlette.responses import Response
@@ -12,7 +13,7 @@ from easyrider.accuracy import Accuracy, AccuracyUnreadable
 from easyrider.store_port import StoreRefused, StoreSilent
 from easyrider_policy_api import regional
 from easyrider_policy_api.core.access import Caller
-from easyrider_policy_api.house import House, answer, house_of
+from easyrider_policy_api.house import House, answer, house_of, written
 from easyrider_policy_api.problems import Problem
 from easyrider_policy_api.routes.callers import Anyone
 from easyrider_policy_api.routes.told import READS, Region, Told, problems
@@ -118,9 +119,7 @@ async def read_accuracies(request: Request, caller: Anyone, limit: Limit = 100) 
         held = await house.store.load_accuracies(house.tree)
     except (StoreSilent, StoreRefused) as fault:
         raise _silent(fault) from fault
-    found, unreadable = await asyncio.to_thread(_decoded, held, caller)
-    rows = [_row(one) for one in found[:limit]]
-    return answer({"jobs": rows, "left_out": len(found) - len(rows), "unreadable": unreadable})
+    return written(await asyncio.to_thread(_listed, held, caller, limit))
 
 
 @router.get("/accuracy/{job_id:path}", response_model=AccuracyTold, responses=problems(*READS, 404))
@@ -149,6 +148,13 @@ async def _of_job(house: House, job_id: str, region: str) -> Accuracy | None:
         raise _silent(fault) from fault
     except AccuracyUnreadable:  # the forecaster replaces it; until then nothing is known
         return None
+
+
+def _listed(held: dict[str, tuple[int, bytes]], caller: Caller, limit: int) -> bytes:
+    """The whole answer: of ten thousand jobs it takes long enough for others to wait."""
+    found, unreadable = _decoded(held, caller)
+    rows = [_row(one) for one in found[:limit]]
+    return msgspec.json.encode({"jobs": rows, "left_out": len(found) - len(rows), "unreadable": unreadable})
 
 
 def _decoded(held: dict[str, tuple[int, bytes]], caller: Caller) -> tuple[list[Accuracy], int]:
