@@ -25,7 +25,8 @@ from easyrider_policy import dropped
 from easyrider_policy.core.fleet import Bools, Fleet, Floats
 from easyrider_policy.core.looks import Ints, Looks
 from easyrider_policy.handlers import FRESH_S, Desk
-from easyrider_policy.moulds import Fitting, Moulds, Usual, Word
+from easyrider_policy.moulds import Fitting, Moulds, Usual
+from easyrider_policy.waiting_words import Word, arrived_ns, tell_together
 
 _LOG = log.get("policy")
 _HANDLED, _FAILED = received.labels("node_frame"), failed.labels("node_frame")
@@ -118,12 +119,12 @@ class Intake:
     def _unsifted(self, words: list[Word], fault: Exception) -> tuple[list[Fitting], list[Word]]:
         """No mould serves any more: all of them are decoded, and moulds are learned afresh."""
         self._moulds = Moulds()
-        _tell_together(fault)
+        tell_together("frames", fault)
         return [], words
 
     def _judge_each(self, words: list[Word], fault: Exception) -> list[Word]:
         """Frames that cannot be taken together go to the desk one by one: one costs no other node its own."""
-        _tell_together(fault)
+        tell_together("frames", fault)
         for word in words:
             stopped(partial(self._judge, word), partial(_tell, word))
         return []
@@ -193,23 +194,23 @@ class Intake:
             np.array(each) for each in zip(*((t.usual.slot, t.frame.mono_ns) for t in alike), strict=True)
         )
         good = frame_batch.finite([frame for _, frame, _ in alike])
-        good &= ~self._picture.ages.all_ahead(slots, mono_ns, _arrived_ns([one.word for one in alike]))
+        good &= ~self._picture.ages.all_ahead(slots, mono_ns, arrived_ns([one.word for one in alike]))
         for _, frame, (subject, _, at_ns) in (alike[at] for at in np.flatnonzero(~good).tolist()):
             self._desk.on_frame(frame, Arrival(subject.decode(), at_ns))
         alike = [alike[at] for at in np.flatnonzero(good).tolist()]
         if not alike:
             return
         usual, frames = [one.usual for one in alike], [one.frame for one in alike]
-        arrived_ns = _arrived_ns([one.word for one in alike])
+        came_ns = arrived_ns([one.word for one in alike])
         looks = Looks(
             nodes=np.array([one.node for one in usual]),
             rows=np.array([one.rows for one in usual]),
             mean_w=frame_batch.mean_w(frames),
             limit_w=frame_batch.limit_w(frames),
             read_ns=frame_batch.read_ns(frames),
-            minted_s=self._minted_s([one.name for one in usual], slots[good], mono_ns[good], arrived_ns),
+            minted_s=self._minted_s([one.name for one in usual], slots[good], mono_ns[good], came_ns),
         )
-        fresh = self._believe(looks, arrived_ns).tolist()
+        fresh = self._believe(looks, came_ns).tolist()
         for (one, frame, (subject, data, _)), is_fresh in zip(alike, fresh, strict=True):
             if frame.slow_ok and is_fresh:
                 self._picture.gathering.add_reasons(one.rows, frame_batch.reasons(frame))
@@ -270,14 +271,6 @@ def _rounds(waiting: list[Word]) -> Iterator[list[Word]]:
             rounds.append([])
         rounds[turn].append(word)
     yield from rounds
-
-
-def _arrived_ns(words: list[Word]) -> Ints:
-    return np.array([ns for _, _, ns in words])
-
-
-def _tell_together(fault: Exception) -> None:
-    log.bounded(_LOG, "frames", 10.0).error("frames had to be judged one by one", exc_info=fault)
 
 
 def _tell(word: Word, fault: Exception) -> None:

@@ -16,8 +16,9 @@ from easyrider import frame_batch, wire
 from easyrider.frame_mould import Shape, shape_of
 from easyrider.messages import NodeFrame
 from easyrider_policy.core.fleet import Ints
+from easyrider_policy.mould_rows import MouldRows
+from easyrider_policy.waiting_words import Word
 
-_FIRST = 16
 _ROW_BITS = 32
 _ROW = (1 << _ROW_BITS) - 1
 MOST_SHAPES = 32
@@ -37,15 +38,11 @@ class Usual(NamedTuple):
     """Of its boot, in the picture's ages."""
 
 
-Word = tuple[bytes, bytes, int]
-"""Subject, frame, and the receiver's nanoseconds at which it came."""
-
-
 @dataclass(slots=True)
 class Fitting:
     """Frames (F,) of one shape that fit their moulds, each of another node."""
 
-    bench: "Bench"
+    bench: "FrameBench"
     rows: Ints
     """Of the bench."""
     block: NDArray[np.uint8]
@@ -88,40 +85,28 @@ class Fitting:
         return list(map(self.bench.boots.__getitem__, self.rows.tolist()))
 
 
-class Bench:
+class FrameBench(MouldRows):
     """Moulds of one shape, a row each."""
 
     def __init__(self, shape: Shape, number: int, boards: int) -> None:
-        self.shape, self.number, self.boards = shape, number, boards
-        self.moulds = np.zeros((_FIRST, shape.width), dtype=np.uint8)
-        self.nodes, self.slots, self.firsts = np.zeros((3, _FIRST), dtype=np.int64)
+        super().__init__(shape.width, boards)
+        self.shape, self.number = shape, number
         self.names: list[str] = []
         self.boots: list[str] = []
-        self.free: list[int] = []
 
-    def lay(self, frame: bytes, usual: Usual) -> int:
-        """Add a mould; its row."""
-        row = self.free.pop() if self.free else len(self.names)
-        if row == len(self.nodes):
-            for name in ("moulds", "nodes", "slots", "firsts"):
-                column = getattr(self, name)
-                setattr(self, name, np.concatenate([column, np.zeros_like(column)]))
-        self.relay(row, frame, usual)
-        return row
-
-    def relay(self, row: int, frame: bytes, usual: Usual) -> None:
-        """The same node says something else from now on."""
-        self.moulds[row, : len(frame)] = np.frombuffer(frame, dtype=np.uint8)
-        self.nodes[row], self.slots[row], self.firsts[row] = usual.node, usual.slot, usual.rows[0]
+    def lay(self, row: int, frame: bytes, usual: Usual) -> int:
+        """What a node says from now on; the row."""
+        self.fill(row, frame, usual.node, usual.slot, int(usual.rows[0]))
         self.names[row : row + 1], self.boots[row : row + 1] = [usual.name], [usual.boot_id]
+        return row
 
 
 class Moulds:
     """What the nodes of one fleet usually say, by subject and length."""
 
     def __init__(self) -> None:
-        self._benches: dict[Shape, Bench] = {}
-        self._by_number: list[Bench] = []
+        self._benches: dict[Shape, FrameBench] = {}
+        self._by_number: list[FrameBench] = []
         self._seats: dict[tuple[bytes, int], int] = {}
         """The number of a bench, and in the lower bits a row of it: what a word's place is looked up by in one go."""
 
@@ -133,25 +118,25 @@ class Moulds:
             if shape is None or (shape not in self._benches and len(self._benches) >= MOST_SHAPES):
                 return
             if shape not in self._benches:
-                self._benches[shape] = Bench(shape, len(self._benches), usual.boards)
+                self._benches[shape] = FrameBench(shape, len(self._benches), usual.boards)
                 self._by_number.append(self._benches[shape])
             bench = self._benches[shape]
-            self._seats[subject, len(data)] = bench.number << _ROW_BITS | bench.lay(data, usual)
+            self._seats[subject, len(data)] = bench.number << _ROW_BITS | bench.lay(bench.row(), data, usual)
             return
         bench, row = self._by_number[seat >> _ROW_BITS], seat & _ROW
         if shape_of(data) == bench.shape and wire.encode(frame) == data:
-            bench.relay(row, data, usual)
+            bench.lay(row, data, usual)
         else:
             del self._seats[subject, len(data)]
-            bench.free.append(row)
+            bench.leave(row)
 
     def sift(self, words: Sequence[Word]) -> tuple[list[Fitting], list[Word]]:
         """Frames of different subjects: those that fit, by shape; and those that have to be decoded."""
         if not words:
             return [], []
-        said, frames, came_ns = zip(*words, strict=True)
+        said, frames, came = zip(*words, strict=True)
         places = map(self._seats.get, zip(said, map(len, frames), strict=True), repeat(-1))
-        seats, arrived_ns = np.fromiter(places, np.int64, len(words)), np.array(came_ns)
+        seats, came_ns = np.fromiter(places, np.int64, len(words)), np.array(came, dtype=np.int64)
         numbers = seats >> _ROW_BITS
         fitting, left = [], [words[at] for at in np.flatnonzero(seats < 0).tolist()]
         for number in np.flatnonzero(np.bincount(numbers + 1)[1:]).tolist():
@@ -159,7 +144,7 @@ class Moulds:
             mine = list(map(words.__getitem__, at.tolist()))
             block = bench.shape.block([data for _, data, _ in mine])
             rows = seats[at] & _ROW
-            one = Fitting(bench, rows, block, arrived_ns[at], mine)
+            one = Fitting(bench, rows, block, came_ns[at], mine)
             fits = bench.shape.fits(block, bench.moulds[rows])
             if not fits.all():
                 left += one.some(~fits).words

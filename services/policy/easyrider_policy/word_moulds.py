@@ -18,12 +18,11 @@ from easyrider.word_mould import LIMITS, WordShape, word_shape_of
 from easyrider_policy.core.fleet import Bools, Floats, Ints
 from easyrider_policy.core.heard import Acks, States
 from easyrider_policy.core.said import ShownBoards, read_back
+from easyrider_policy.mould_rows import MouldRows
+from easyrider_policy.waiting_words import Word, arrived_ns
 
-_FIRST = 16
 MOST_SHAPES = 64
 """Shapes in use; a site has a few for each kind of node and width of counters."""
-Word = tuple[bytes, bytes, int]
-"""Subject, state or ack, and the receiver's nanoseconds at which it came."""
 
 
 class Sayer(NamedTuple):
@@ -38,39 +37,24 @@ class Sayer(NamedTuple):
     """Fleet row of its first board; the words name all of them, in the fleet's order."""
 
 
-class Bench:
+class WordBench(MouldRows):
     """Moulds of one shape, a row each; `is_ack` tells what their words are."""
 
-    def __init__(self, shape: WordShape, is_ack: bool) -> None:
-        self.shape, self.is_ack, self.boards = shape, is_ack, len(shape.limits)
-        self.moulds = np.zeros((_FIRST, shape.width), dtype=np.uint8)
-        self.nodes, self.slots, self.firsts = np.zeros((3, _FIRST), dtype=np.int64)
-        self.held: Bools = np.zeros(_FIRST, dtype=np.bool_)
-        self.settable: Bools = np.zeros((_FIRST, self.boards), dtype=np.bool_)
-        self.controlled: Bools = np.zeros((_FIRST, self.boards), dtype=np.bool_)
-        self.baseline_w: Floats = np.zeros((_FIRST, self.boards))
-        self.sayers: list[Sayer] = []
-        self.free: list[int] = []
+    COLUMNS = (*MouldRows.COLUMNS, "held", "settable", "controlled", "baseline_w")
 
-    def lay(self, data: bytes, word: NodeState | LimitAck, sayer: Sayer) -> int:
-        """Add a mould; its row."""
-        row = self.free.pop() if self.free else len(self.sayers)
-        if row == len(self.nodes):
-            for name in (
-                "moulds",
-                "nodes",
-                "slots",
-                "firsts",
-                "held",
-                "settable",
-                "controlled",
-                "baseline_w",
-            ):
-                column = getattr(self, name)
-                setattr(self, name, np.concatenate([column, np.zeros_like(column)]))
+    def __init__(self, shape: WordShape, is_ack: bool) -> None:
+        super().__init__(shape.width, len(shape.limits))
+        self.shape, self.is_ack = shape, is_ack
+        self.held: Bools = np.zeros(self.room, dtype=np.bool_)
+        self.settable: Bools = np.zeros((self.room, self.boards), dtype=np.bool_)
+        self.controlled: Bools = np.zeros((self.room, self.boards), dtype=np.bool_)
+        self.baseline_w: Floats = np.zeros((self.room, self.boards))
+        self.sayers: list[Sayer] = []
+
+    def lay(self, row: int, data: bytes, word: NodeState | LimitAck, sayer: Sayer) -> int:
+        """What a node says from now on; the row."""
+        self.fill(row, data, sayer.node, sayer.slot, sayer.first)
         self.sayers[row : row + 1] = [sayer]
-        self.moulds[row, : len(data)] = np.frombuffer(data, dtype=np.uint8)
-        self.nodes[row], self.slots[row], self.firsts[row] = sayer.node, sayer.slot, sayer.first
         if isinstance(word, NodeState):
             self.held[row] = word.held
             self.settable[row] = [board.settable for board in word.gpus]
@@ -83,14 +67,17 @@ class Bench:
 class Fitting:
     """Words (F,) of one shape that fit their moulds, each of another node: which of those that wait, and whose."""
 
-    bench: Bench
+    bench: WordBench
     at: Ints
     rows: Ints
     block: NDArray[np.uint8]
+    arrived_ns: Ints
 
     def some(self, which: Bools) -> "Fitting":
         """Those that are marked (F,)."""
-        return Fitting(self.bench, self.at[which], self.rows[which], self.block[which])
+        return Fitting(
+            self.bench, self.at[which], self.rows[which], self.block[which], self.arrived_ns[which]
+        )
 
     @property
     def nodes(self) -> Ints:
@@ -157,8 +144,8 @@ class WordMoulds:
     """What the nodes of one fleet usually say, by subject and length."""
 
     def __init__(self) -> None:
-        self._benches: dict[tuple[WordShape, bool], Bench] = {}
-        self._seats: dict[tuple[bytes, int], tuple[Bench, int]] = {}
+        self._benches: dict[tuple[WordShape, bool], WordBench] = {}
+        self._seats: dict[tuple[bytes, int], tuple[WordBench, int]] = {}
         self._lengths: defaultdict[bytes, set[int]] = defaultdict(set)
 
     def forget(self, subject: bytes) -> None:
@@ -177,33 +164,34 @@ class WordMoulds:
                 shape.has("requested_w") and shape.has("enforced_w")
             ):
                 return
-            self._benches[key] = Bench(*key)
+            self._benches[key] = WordBench(*key)
         self._leave(subject, len(data))
         bench = self._benches[key]
-        self._seats[subject, len(data)] = bench, bench.lay(data, word, sayer)
+        self._seats[subject, len(data)] = bench, bench.lay(bench.row(), data, word, sayer)
         self._lengths[subject].add(len(data))
 
     def _leave(self, subject: bytes, length: int) -> None:
         bench, row = self._seats.pop((subject, length), (None, 0))
         if bench is not None:
-            bench.free.append(row)
+            bench.leave(row)
 
     def sift(self, words: Sequence[Word]) -> tuple[list[Fitting], list[int]]:
         """Words of different nodes: those that fit, by shape; and which of them have to be decoded."""
         seats, left = self._seats, []
-        placed: defaultdict[Bench, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        placed: defaultdict[WordBench, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for at, (subject, data, _) in enumerate(words):
             seat = seats.get((subject, len(data)))
             if seat is None:
                 left.append(at)
             else:
-                mine = placed[seat[0]]
-                mine[0].append(at)
-                mine[1].append(seat[1])
+                places, rows = placed[seat[0]]
+                places.append(at)
+                rows.append(seat[1])
         fitting = []
         for bench, (where, rows) in placed.items():
-            block = bench.shape.block([words[at][1] for at in where])
-            one = Fitting(bench, np.array(where), np.array(rows), block)
+            mine = [words[at] for at in where]
+            block = bench.shape.block([data for _, data, _ in mine])
+            one = Fitting(bench, np.array(where), np.array(rows), block, arrived_ns(mine))
             fits = bench.shape.fits(block, bench.moulds[one.rows])
             if not fits.all():
                 left += one.at[~fits].tolist()

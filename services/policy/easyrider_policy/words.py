@@ -21,7 +21,8 @@ from easyrider_policy.core.fleet import Bools, Fleet, Ints
 from easyrider_policy.core.ledger import Ledger
 from easyrider_policy.handlers import Desk
 from easyrider_policy.usual_words import sayer_of
-from easyrider_policy.word_moulds import Fitting, Word, WordMoulds
+from easyrider_policy.waiting_words import Word, tell_together
+from easyrider_policy.word_moulds import Fitting, WordMoulds
 
 _LOG = log.get("policy")
 _ASIDE = metrics.counter("policy_words_failed_total", "states and acks that could not be judged")
@@ -88,7 +89,7 @@ class Words:
     def _unsifted(self, words: list[Word], fault: Exception) -> tuple[list[Fitting], list[int]]:
         """No mould serves any more: all of them are decoded, and moulds are learned afresh."""
         self._moulds = WordMoulds()
-        _tell_together(fault)
+        tell_together("words", fault)
         return [], list(range(len(words)))
 
     def _matters_to_others(self, word: NodeState | Leaving | LimitAck) -> bool:
@@ -121,11 +122,10 @@ class Words:
             stopped(partial(take, some, words), partial(self._judge_each, some, words))
 
     def _take_states(self, states: Fitting, words: list[Word]) -> None:
-        usual, arrived_ns = self._of_usual_states(states), _arrived_ns(states, words)
-        usual &= self._of_usual_nodes(states, arrived_ns)
-        some, arrived_ns = (states, arrived_ns) if usual.all() else (states.some(usual), arrived_ns[usual])
+        usual = self._of_usual_states(states) & self._of_usual_nodes(states)
+        some = states if usual.all() else states.some(usual)
         if len(some.at):
-            minted_s = self._picture.ages.all_minted_s(some.slots, some.count("mono_ns"), arrived_ns)
+            minted_s = self._picture.ages.all_minted_s(some.slots, some.count("mono_ns"), some.arrived_ns)
             self._picture.safety.states_heard(some.as_states(minted_s))
             self._desk.states_s = max(self._desk.states_s, float(minted_s.max()))
         self._judge_all(states.at[~usual], words)
@@ -145,15 +145,14 @@ class Words:
 
     def _take_acks(self, acks: Fitting, words: list[Word]) -> None:
         for _ in range(RUNS):
-            arrived_ns = _arrived_ns(acks, words)
-            usual = self._of_usual_nodes(acks, arrived_ns) & self._of_newer_keys(acks)
+            usual = self._of_usual_nodes(acks) & self._of_newer_keys(acks)
             if usual.all():
-                self._answered(acks, arrived_ns, words)
+                self._answered(acks, words)
                 return
             first = int(np.argmin(usual))
             if first:
                 before = np.arange(len(usual)) < first
-                self._answered(acks.some(before), arrived_ns[before], words)
+                self._answered(acks.some(before), words)
             next_ = first + int(np.argmax(usual[first:])) if usual[first:].any() else len(usual)
             self._judge_all(acks.at[first:next_], words)
             if next_ == len(usual):
@@ -161,13 +160,13 @@ class Words:
             acks = acks.some(np.arange(len(usual)) >= next_)
         self._judge_all(acks.at, words)
 
-    def _of_usual_nodes(self, some: Fitting, arrived_ns: Ints) -> Bools:
+    def _of_usual_nodes(self, some: Fitting) -> Bools:
         """(F,) words of boots that run, on nodes that stay, by clocks that are believed."""
         safety, ages = self._picture.safety, self._picture.ages
         if self._held_for is None or ages.forgotten != self._held_for[3]:  # slots may be another's
             return np.zeros(len(some.at), dtype=np.bool_)
         boots, quiet = safety.ledger.roll.boot, safety.leavings.quiet
-        usual: Bools = ~ages.all_ahead(some.slots, some.count("mono_ns"), arrived_ns)
+        usual: Bools = ~ages.all_ahead(some.slots, some.count("mono_ns"), some.arrived_ns)
         present = [boots[one.node] == one.boot_id and quiet(one.node) for one in some.sayers]
         return np.asarray(usual & np.array(present), dtype=np.bool_)
 
@@ -180,8 +179,8 @@ class Words:
         most = safety.lead.highest_epoch
         return np.asarray(newer & (epochs <= most) & (acks.count("highest_epoch") <= most), dtype=np.bool_)
 
-    def _answered(self, acks: Fitting, arrived_ns: Ints, words: list[Word]) -> None:
-        minted_s = self._picture.ages.all_minted_s(acks.slots, acks.count("mono_ns"), arrived_ns)
+    def _answered(self, acks: Fitting, words: list[Word]) -> None:
+        minted_s = self._picture.ages.all_minted_s(acks.slots, acks.count("mono_ns"), acks.arrived_ns)
         heard = acks.as_acks(minted_s)
         self._picture.safety.acks_heard(heard, acks.count("highest_epoch"))
         meant, known = [], self._desk.meant
@@ -194,7 +193,7 @@ class Words:
 
     def _judge_each(self, some: Fitting, words: list[Word], fault: Exception) -> None:
         """One word costs nobody else theirs."""
-        _tell_together(fault)
+        tell_together("words", fault)
         self._judge_all(some.at, words)
 
     def _judge_all(self, which: Ints, words: list[Word]) -> None:
@@ -238,14 +237,6 @@ def _understood(heard: Word) -> NodeState | Leaving | LimitAck | None:
     subject, data, _ = heard
     word = understood(_LOG, subject.decode(errors="replace"), data, (NodeState, Leaving, LimitAck))
     return word if isinstance(word, NodeState | Leaving | LimitAck) else None
-
-
-def _arrived_ns(some: Fitting, words: list[Word]) -> Ints:
-    return np.array([words[at][2] for at in some.at.tolist()])
-
-
-def _tell_together(fault: Exception) -> None:
-    log.bounded(_LOG, "words", 10.0).error("words had to be judged one by one", exc_info=fault)
 
 
 def _left_aside(word: NodeState | Leaving | LimitAck, fault: Exception) -> None:
