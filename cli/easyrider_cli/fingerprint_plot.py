@@ -1,6 +1,6 @@
 """The picture of one fingerprint: an iteration, the start, and speed under limits."""
 
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,13 @@ from easyrider_cli.words_drawn import words_as_said
 _DPI = 120
 
 
-def draw(one: Fingerprint, path: Path) -> None:
-    """Watts are of one GPU; what was never seen is said in its place. Raises `OSError`."""
+def drawn(one: Fingerprint) -> bytes:
+    """A PNG. Watts are of one GPU; what was never seen is said in its place."""
     with words_as_said():
-        _draw(one, path)
+        return _drawn(one)
 
 
-def _draw(one: Fingerprint, path: Path) -> None:
+def _drawn(one: Fingerprint) -> bytes:
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     iteration, start, speed = figure.subplots(1, 3)
     _iteration(iteration, one)
@@ -32,9 +32,9 @@ def _draw(one: Fingerprint, path: Path) -> None:
         axes.set_ylabel("power of one GPU (W)")
     figure.suptitle(_title(one), fontsize=10, wrap=True)
     FigureCanvasAgg(figure)
-    part = path.with_name(path.name + ".part")
-    figure.savefig(part, format="png", dpi=_DPI)
-    part.replace(path)
+    held = BytesIO()
+    figure.savefig(held, format="png", dpi=_DPI)
+    return held.getvalue()
 
 
 def _iteration(axes: Any, one: Fingerprint) -> None:

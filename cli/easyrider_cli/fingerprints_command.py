@@ -9,10 +9,10 @@ from rich.console import Console
 
 from easyrider.errors import EasyRiderError
 from easyrider.fingerprints import Fingerprint
+from easyrider_cli.left_aside import tell_left_aside
 from easyrider_cli.preflight import writable_folder
 from easyrider_estimator.adapters.fingerprint_files import Found
-
-_UNREADABLE_SHOWN = 5
+from easyrider_estimator.adapters.plain_files import write
 
 
 class CannotDraw(EasyRiderError):
@@ -25,14 +25,14 @@ def show(
     """Newest first. Raises `CannotDraw` without the extra for pictures, `CannotShow`, `OSError`."""
     ones = sorted(found.by_id.values(), key=lambda one: (-one.updated_unix_s, one.id))
     ones = [one for one in ones if name in one.type.name]
-    for line in found.unreadable[:_UNREADABLE_SHOWN]:
-        said.print(f"left aside: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    tell_left_aside(found, said)
     pictures = [] if plots is None else _drawn(ones, plots)
     if as_json:
         told = [msgspec.to_builtins(one) | {"id": one.id} for one in ones]
         document = {
             "fingerprints": told,
             "unreadable": len(found.unreadable),
+            "merged": len(found.merged),
             "pictures": [str(picture) for picture in pictures],
         }
         sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
@@ -61,12 +61,12 @@ def line_of(one: Fingerprint) -> str:
 def _drawn(ones: list[Fingerprint], folder: Path) -> list[Path]:
     if find_spec("matplotlib") is None:
         raise CannotDraw("pictures need matplotlib: pip install 'easyrider[plots]'")
-    from easyrider_cli.fingerprint_plot import draw
+    from easyrider_cli.fingerprint_plot import drawn
 
     writable_folder("--plots", folder)
     pictures = []
     for one in ones:
         picture = folder / f"fingerprint-{one.id}.png"
-        draw(one, picture)
+        write(picture, drawn(one))
         pictures.append(picture)
     return pictures

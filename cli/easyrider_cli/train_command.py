@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from easyrider_cli.left_aside import tell_left_aside
 from easyrider_cli.train_outputs import CannotTrain, Outputs
 from easyrider_estimator.adapters.fingerprint_files import Found, save
 from easyrider_estimator.adapters.plain_files import write_all
@@ -16,7 +17,6 @@ from easyrider_estimator.core.card import card
 from easyrider_estimator.core.model import Ready, decode, encode
 from easyrider_estimator.core.training import Grow, Progress, train
 
-_SHOWN = 5
 _QUIET_S = 5.0
 
 
@@ -31,11 +31,7 @@ def trained(
     if places.export is not None:
         count = save(places.export, found.by_id.values())
         said.print(f"{count} fingerprints in {places.export}", markup=False, highlight=False)
-    for lines, before in ((found.unreadable, "left aside: "), (found.merged, "")):
-        for line in lines[:_SHOWN]:
-            said.print(f"{before}{line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-        if more := len(lines[_SHOWN:]):
-            said.print(f"and {more} more", style="yellow", markup=False, highlight=False)
+    tell_left_aside(found, said)
     ones = list(found.by_id.values())
     said.print(f"{len(ones)} fingerprints", highlight=False)
     model = train(

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from easyrider.fingerprints import BINS, Fingerprint, Pauses, SpeedPoint, Startup, encode
@@ -54,6 +55,18 @@ def test_a_picture_of_each_is_drawn_also_of_one_that_is_nearly_unknown(
     ]
     assert all(Path(picture).read_bytes().startswith(b"\x89PNG") for picture in told["pictures"])
     assert told["fingerprints"][1]["peak_w"] is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_name_that_no_font_has_is_drawn_without_a_warning(tmp_path: Path) -> None:
+    named = msgspec.structs.replace(WHOLE, type=JobType(name="llm 😀 $", gpu_count=8))
+    (tmp_path / "kept.json").write_bytes(encode(named))
+
+    app(
+        ["fingerprints", str(tmp_path / "kept.json"), "--plots", str(tmp_path / "out")], standalone_mode=False
+    )
+
+    assert [file.name for file in (tmp_path / "out").iterdir()] == [f"fingerprint-{named.id}.png"]
 
 
 def test_types_are_chosen_by_name(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
