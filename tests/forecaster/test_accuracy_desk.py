@@ -86,13 +86,26 @@ async def test_what_is_older_than_a_week_is_forgotten(region: Region) -> None:
     assert set(await store.load_accuracies("site")) == {"r young"}
 
 
-async def test_metrics_tell_of_all_jobs_together(region: Region) -> None:
-    region.job("llm", "n1")
-    region.run(60, load)
+def told(line: str) -> float:
+    found = [each for each in metrics.text().decode().splitlines() if each.startswith(f"easyrider_{line} ")]
+    return float(found[0].rpartition(" ")[2]) if found else math.nan
 
+
+async def test_metrics_tell_of_all_jobs_together_and_of_each_and_of_none_that_is_over(region: Region) -> None:
+    region.job("llm", "n1")
+    region.run(90, load)
+    await desk_of(region, FakeStore()).round()
+    one = 'forecast_job_mase_ratio{job="llm",side="demand"}'
+    mase = told('forecast_mase_ratio{horizon_s="10",side="demand"}')
+
+    assert mase == told(one) > 0
+    assert 0 <= told('forecast_coverage99_ratio{horizon_s="1",side="draw"}') <= 1
+    assert told('forecast_rises{what="seen"}') > 5
+    assert 0 <= told('forecast_domain_coverage99_ratio{domain="pdu",side="draw"}') <= 1
+
+    region.job("llm", "n1", "ended")
     await desk_of(region, FakeStore()).round()
 
-    told = metrics.text().decode()
-    assert 'easyrider_forecast_mase_ratio{horizon_s="10",side="demand"}' in told
-    assert 'easyrider_forecast_coverage99_ratio{horizon_s="1",side="draw"}' in told
-    assert 'easyrider_forecast_rises{what="seen"}' in told
+    assert math.isnan(told(one))
+    assert math.isnan(told('forecast_mase_ratio{horizon_s="10",side="demand"}'))
+    assert told('forecast_windows_lately{horizon_s="10",side="demand"}') == 0

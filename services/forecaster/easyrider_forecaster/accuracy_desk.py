@@ -5,14 +5,12 @@ A store that is late, absent or full costs the record, never a forecast: this is
 
 import asyncio
 
-import numpy as np
-
 from easyrider import accuracy, log, metrics
 from easyrider.accuracy import AccuracyUnreadable
 from easyrider.store_port import StorePort, StoreRefused, StoreSilent
+from easyrider_forecaster import accuracy_gauges
 from easyrider_forecaster.adapters import clocks
 from easyrider_forecaster.core import accuracy_told
-from easyrider_forecaster.core.arrays import HORIZONS_S
 from easyrider_forecaster.core.engine import Engine
 
 EVERY_S, AGAIN_S = 10.0, 5.0
@@ -26,12 +24,6 @@ _kept = metrics.counter(
     "forecaster_accuracies_kept_total", "Records of a job's accuracy written to the store"
 )
 _forgotten = metrics.counter("forecaster_accuracies_forgotten_total", "Records of jobs that ended long ago")
-_LABELS = ["side", "horizon_s"]
-_windows = metrics.gauge("forecast_windows_lately", "Windows judged of late, older ones fading", _LABELS)
-_mae_w = metrics.gauge("forecast_error_watts", "Mean error of the mean of one GPU, of late", _LABELS)
-_mase = metrics.gauge("forecast_mase_ratio", "Error over that of the last second, of late", _LABELS)
-_covered = metrics.gauge("forecast_coverage99_ratio", "Share of peaks below the 0.99 bound, of late", _LABELS)
-_rises = metrics.gauge("forecast_rises", "Rises of running jobs and what was said of them", ["what"])
 
 
 class AccuracyDesk:
@@ -52,8 +44,10 @@ class AccuracyDesk:
 
     async def round(self, pause_s: float = 0.0) -> bool:
         """Write the record of every job that runs; False where the store is silent or refuses."""
-        self._count()
-        names = [told.job for told in self._engine.running()]
+        jobs = self._engine.running()
+        accuracy_gauges.show(self._engine.ledger, jobs)
+        accuracy_gauges.show_domains(self._engine.domains)
+        names = [told.job for told in jobs]
         try:
             for first in range(0, len(names), _AT_A_TIME):
                 await self._write(names[first : first + _AT_A_TIME])
@@ -82,19 +76,3 @@ class AccuracyDesk:
                 )
         await self._store.save_accuracy(self._tree, int(unix_s), kept)
         _kept.inc(len(kept))
-
-    def _count(self) -> None:
-        ledger = self._engine.ledger
-        rows = np.array([told.row for told in self._engine.running()], np.int64)
-        if not len(rows):
-            return
-        for side, scores in (("draw", ledger.draw), ("demand", ledger.demand)):
-            told = dict(zip(accuracy_told.FIELDS, accuracy_told.pooled(scores, rows), strict=True))
-            for column, horizon_s in enumerate(HORIZONS_S):
-                labels = (side, str(horizon_s))
-                _windows.labels(*labels).set(told["windows"][column])
-                _mae_w.labels(*labels).set(told["mae_w"][column])
-                _mase.labels(*labels).set(told["mase"][column])
-                _covered.labels(*labels).set(told["coverage99"][column])
-        for what in ("seen", "foretold", "false", "withdrawn"):
-            _rises.labels(what).set(int(getattr(ledger.rises, what)[rows].sum()))
