@@ -2,10 +2,11 @@
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wired_box import REGION, at
-from wired_frames import hear, judged_alone, site
+from wired_frames import hear, judged_alone, repeating, site
 
 from easyrider import subjects
 from easyrider.messages import NodeFrame
@@ -20,6 +21,10 @@ SLOW = {
     "temperature_c": np.array([61, 85], dtype="<i2").tobytes(), "util_pct": b"\x05\x06", "sm_mhz": bytes(4),
     "mem_mhz": bytes(4), "reasons": np.array([0x20, 0x4], dtype="<u8").tobytes(), "memory_mb": bytes(8),
     "mean10_w": bytes(8), "max10_w": bytes(8),
+}  # fmt: skip
+ONE_BOARD = {
+    "energy_mj": 8, "energy_ok": 1, "power_w": 4, "power_ok": 1, "mean_w": 4, "mean_ok": 1, "limit_mw": 4,
+    "limit_ok": 1, "age_ms": 2,
 }  # fmt: skip
 oddity = st.sampled_from(
     [{}] * 6
@@ -113,3 +118,30 @@ def test_strangers_between_do_not_part_frames_that_go_together() -> None:
         intake.take(wired.now_s)
 
     assert heard == [2]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"age_ms": b"123"},
+        {"mean_w": b"1234"},
+        {"gpu_count": 1, **{name: bytes(width) for name, width in ONE_BOARD.items()}},
+    ],
+)
+def test_a_frame_whose_columns_do_not_fit_costs_no_other_node_the_short_way(
+    odd: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wired, intake = repeating()
+    monkeypatch.setattr(intake, "_judge_each", lambda *_: pytest.fail("frames were judged one by one"))
+    moulds = type(intake._moulds)
+    for name, how in (("a", odd), ("b", {})):
+        intake._moulds = moulds()  # or they are not decoded
+        hear(
+            intake,
+            msgspec.structs.replace(wired.boxes[name].frame(wired.now_s), **how),
+            at(subjects.frame(REGION, name), wired.now_s),
+        )
+
+    intake.take(wired.now_s)
+
+    assert np.isfinite(wired.picture.gathering.newest_w).tolist() == [False, False, True, True]
