@@ -21,6 +21,7 @@ from easyrider import cloudevents, log, metrics, subjects, wire
 from easyrider.asking import Asking
 from easyrider.backlog import Backlog, Taker
 from easyrider.bus_client import UNSENT_LIMIT, PromptClient, options, within
+from easyrider.bus_patience import Patience
 from easyrider.bus_port import (
     BusClosed,
     BusDown,
@@ -38,7 +39,6 @@ from easyrider.tls import TlsFiles, why_refused
 
 __all__ = ["Bus", "BusClosed", "BusDown", "BusRefused", "BusShut", "EventNotKept"]
 
-_PROBE_S = 5.0
 _TURNS = 4
 _QUEUE_MESSAGES, _QUEUE_BYTES = 65536, 64 * 1024 * 1024
 
@@ -197,8 +197,8 @@ class Bus(Asking):
         echo = asyncio.get_running_loop().create_future()
         self._probes[token] = echo
         try:
-            deadline_s = time.monotonic() + _PROBE_S
-            while not echo.done() and time.monotonic() < deadline_s and not self._refused(pattern):
+            patience = Patience(lambda: self._client.stats["in_msgs"])
+            while not echo.done() and not patience.ends(time.monotonic()) and not self._refused(pattern):
                 if self.connected:
                     await self._client.publish(self._probe_subject, token)
                 await asyncio.wait({echo}, timeout=0.5)
@@ -207,7 +207,7 @@ class Bus(Asking):
         if why := self._refused(pattern):
             raise BusRefused(pattern, why)
         if not echo.done():
-            raise BusDown(pattern, f"no echo within {_PROBE_S} s")
+            raise BusDown(pattern, "no echo of what was said to ourselves, however long we waited")
 
     def _refused(self, pattern: str) -> str | None:
         return next((line for line in self._refusals if f'"{pattern.lower()}"' in line), None)

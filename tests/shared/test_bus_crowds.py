@@ -1,5 +1,6 @@
 """Words of a crowd come as they were said, however the server's bytes are cut, and everything else as ever."""
 
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from easyrider import subjects, wire
+from easyrider import bus_patience, subjects, wire
 from easyrider.bus import Bus
 from easyrider.bus_crowds import CrowdParser
+from easyrider.bus_patience import Patience
 from easyrider.bus_port import BusPort, Crowd
 from easyrider.embedded import ServerProcess
 from easyrider.messages import Hold
@@ -149,3 +151,42 @@ async def test_words_said_together_come_in_their_order_and_none_where_nothing_is
 
     assert heard == [wire.encode(hold(seq)) for seq in range(31)]
     assert not bus.publish_together([(subject, hold(31))]) or isinstance(bus, FakeBus)
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_an_echo_is_waited_for_as_long_as_the_server_speaks_of_other_things_and_a_minute_at_most(
+    busy: bool,
+) -> None:
+    said = 0
+
+    def heard() -> int:
+        nonlocal said
+        said += busy
+        return said
+
+    patience = Patience(heard)
+
+    ended_s = next(at_s for at_s in range(200) if patience.ends(float(at_s)))
+
+    assert ended_s == (60 if busy else 5)
+
+
+async def test_who_starts_while_a_fleet_speaks_hears_its_own_echo_behind_what_was_said_before(
+    nats: ServerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bus_patience, "SILENT_S", 0.3)
+    slow = subjects.frame("busy", "n1")
+
+    def hears(crowd: Crowd, _now_ns: int) -> None:
+        time.sleep(
+            1e-3 * len(crowd)
+        )  # a second and a half for all of them: longer than a silent server is given
+
+    async with Bus.connect(nats.url, name="policy") as bus, Bus.connect(nats.url, name="t") as node:
+        await bus.listen_to_crowd(slow, hears)
+        for seq in range(1500):
+            await node.publish(
+                slow, Hold(tree="s", region="r", node="n", epoch=1, seq=seq, nonce=3, ttl_s=5.0)
+            )
+
+        await bus.subscribe(subjects.command("r", "n"), (Hold,), lambda _m, _a: None)
