@@ -1,80 +1,32 @@
 """The ledger: forecasts held against what came, in arrays made by hand."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from ledger_runs import (
+    ANY,
+    LINE_W,
+    ROWS,
+    TOP_W,
+    UNKNOWN_S,
+    Truth,
+    kept,
+    last_second,
+    record,
+    run,
+    to_come,
+    walk,
+)
 
 from easyrider import accuracy
-from easyrider.accuracy import Accuracy, Score
 from easyrider_forecaster.core import accuracy_told
 from easyrider_forecaster.core.accuracy import Ledger, Said
 from easyrider_forecaster.core.accuracy_origins import SLOTS, Origins
 from easyrider_forecaster.core.accuracy_told import Told
 from easyrider_forecaster.core.arrays import HORIZONS_S
 from easyrider_forecaster.core.outlook import View
-
-Truth = np.ndarray
-UNKNOWN_S = np.array([np.nan])
-LINE_W = np.array([300.0])
-TOP_W = np.array([700.0])
-ROWS = [Told("a", 0, 1), Told("b", 1, 1), Told("c", 2, 1)]
-ANY = st.floats(allow_nan=True, allow_infinity=True, width=64) | st.sampled_from([0.0, 500.0, 1e308, -1.0])
-
-
-def walk(seconds: int, seed: int = 3) -> Truth:
-    """(1, seconds x 10) SYNTHETIC watts that wander."""
-    steps = np.random.default_rng(seed).normal(0, 4, 10 * seconds)
-    return (400.0 + np.cumsum(steps))[None].clip(100, 650).astype(np.float32)
-
-
-def to_come(truth: Truth, second: int) -> View:
-    """What a seer says at the end of this second; NaN where the recording ends."""
-    mean_w, peak_w = np.full((2, 1, len(HORIZONS_S)), np.nan)
-    for column, horizon_s in enumerate(HORIZONS_S):
-        window = truth[:, 10 * (second + 1) : 10 * (second + 1 + horizon_s)]
-        if window.shape[1] == 10 * horizon_s:
-            mean_w[:, column], peak_w[:, column] = window.mean(axis=1), window.max(axis=1)
-    return View(mean_w, peak_w, peak_w, peak_w)
-
-
-def last_second(truth: Truth, second: int) -> View:
-    now = truth[:, 10 * second : 10 * second + 10]
-    mean_w, peak_w = (np.repeat(of(axis=1)[:, None], len(HORIZONS_S), axis=1) for of in (now.mean, now.max))
-    return View(mean_w, peak_w, peak_w, peak_w)
-
-
-def kept(
-    truth: Truth,
-    says: Callable[[Truth, int], View],
-    *,
-    hidden: Callable[[int], bool] = lambda second: False,
-    limit_w: Callable[[int], float] = lambda second: 700.0,
-    known: Callable[[int], bool] = lambda second: True,
-    rise_s: Callable[[int], float] = lambda second: float("nan"),
-) -> Ledger:
-    """A ledger that saw all of it, a second at a time."""
-    ledger = Ledger(0)
-    ledger.grow(len(truth))
-    for second in range(truth.shape[1] // 10):
-        raw = truth[:, 10 * second : 10 * second + 10].astype(np.float64)
-        ledger.judge(second, raw, np.full(raw.shape, hidden(second)), np.full(len(truth), limit_w(second)))
-        said = Said(says(truth, second), np.array([known(second)]))
-        ledger.note(second, said, said, np.array([rise_s(second)]), LINE_W)
-    return ledger
-
-
-def record(ledger: Ledger) -> Accuracy:
-    (one,) = accuracy_told.records(ledger, [Told("llm", 0, 8, "team-a")], "r1", 1.8e9, 1.8e9)
-    assert accuracy.decode("r1 llm", accuracy.encode(one)) == one
-    return one
-
-
-def run(ledger: Ledger, horizon_s: int, side: str = "demand") -> Score:
-    return next(one.run for one in getattr(record(ledger), side) if one.horizon_s == horizon_s)
 
 
 def begun(horizon_s: int, seconds: int, first: int = 0) -> list[int]:
@@ -243,42 +195,6 @@ def test_of_late_forgets_what_was_long_ago() -> None:
     assert first.run.mae_w == pytest.approx(6.45, abs=0.1)
     assert first.lately.mae_w == pytest.approx(1.0, abs=0.5)
     assert first.lately.windows == pytest.approx(650, rel=0.1)
-
-
-def square(seconds: int, period_s: int, low_s: int) -> Truth:
-    """Low for `low_s` at the end of each period."""
-    slots = np.arange(10 * seconds) % (10 * period_s)
-    return np.where(slots < 10 * (period_s - low_s), 600.0, 100.0)[None].astype(np.float32)
-
-
-def test_a_rise_that_was_told_ahead_has_its_lead() -> None:
-    truth = square(100, 10, 2)
-
-    one = record(kept(truth, last_second, rise_s=lambda second: float(10 - (second + 1) % 10))).rises
-
-    assert (one.seen, one.foretold, one.false, one.withdrawn) == (9, 9, 0, 0)
-    assert one.lead_s == pytest.approx(10, abs=1)
-
-
-def test_rises_nobody_foretold_and_rises_that_never_came_are_told_apart() -> None:
-    silent = record(kept(square(100, 10, 2), last_second)).rises
-    crying = record(kept(np.full((1, 1000), 100.0), last_second, rise_s=lambda second: 3.0)).rises
-    fickle = record(
-        kept(np.full((1, 1000), 100.0), last_second, rise_s=lambda s: 20.0 if s % 2 else float("nan"))
-    ).rises
-
-    assert (silent.seen, silent.foretold, silent.lead_s) == (9, 0, None)
-    assert crying.seen == crying.foretold == 0
-    assert crying.false + crying.withdrawn > 20
-    assert (fickle.false, fickle.withdrawn) == (0, 49)
-
-
-def test_under_a_limit_no_rise_is_judged() -> None:
-    one = record(
-        kept(square(100, 10, 2), last_second, hidden=lambda second: True, rise_s=lambda second: 1.0)
-    ).rises
-
-    assert (one.seen, one.foretold, one.false) == (0, 0, 0)
 
 
 def test_the_trail_holds_what_was_said_beside_what_came_and_no_more_than_six_minutes() -> None:
