@@ -1,4 +1,4 @@
-"""Fingerprints that were read and left aside, or gave way to another: the first few are told, and how many there are."""
+"""Fingerprints that were read and left aside, or gave way to another: the first few are told, and how many."""
 
 from rich.console import Console
 
