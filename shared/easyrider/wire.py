@@ -51,7 +51,7 @@ def size_limit(message_type: type[Message]) -> int:
 
 def encode(message: Message) -> bytes:
     """The bytes of a message. Raises `NotFinite` or `Oversize`: what we would refuse, we do not say."""
-    data = _ENCODER.encode(message)
+    data = _bytes(message)
     if _MAYBE_UNFINITE.search(data):
         refuse_unfinite(message)
     if len(data) > (limit := size_limit(type(message))):
@@ -72,14 +72,37 @@ def decode(data: bytes, expected: Collection[type[Message]]) -> Message:
     return _decode_the_long_way(data, expected)
 
 
-def _head(kind: type[Message]) -> bytes:
-    """How every message of this type begins as we write it: the number of its entries, then its kind."""
-    entries = len(kind.__struct_fields__) + 1  # and `kind`
-    count = bytes([0x80 | entries]) if entries <= _LARGEST_FIXMAP else b"\xde" + entries.to_bytes(2, "big")
-    return count + _ENCODER.encode("kind") + _ENCODER.encode(kind_of(kind))
+def _bytes(message: Message) -> bytes:
+    """As we write it: without what its type says only when set."""
+    kind = type(message)
+    unset = [name for name, value in _UNSET.get(kind, ()) if getattr(message, name) == value]
+    if not unset:
+        return _ENCODER.encode(message)
+    fields = msgspec.to_builtins(message, builtin_types=(bytes,))
+    return _ENCODER.encode({name: value for name, value in fields.items() if name not in unset})
 
 
-_HEADS: dict[type[Message], bytes] = {kind: _head(kind) for kind in ALL}
+def _heads(kind: type[Message]) -> tuple[bytes, ...]:
+    """How messages of this type may begin as we write them: the number of entries, then the kind."""
+    most = len(kind.__struct_fields__) + 1  # and `kind`
+    tail = _ENCODER.encode("kind") + _ENCODER.encode(kind_of(kind))
+    return tuple(_count(most - fewer) + tail for fewer in range(len(kind.said_when_set) + 1))
+
+
+def _count(entries: int) -> bytes:
+    return bytes([0x80 | entries]) if entries <= _LARGEST_FIXMAP else b"\xde" + entries.to_bytes(2, "big")
+
+
+_UNSET: dict[type[Message], tuple[tuple[str, object], ...]] = {
+    kind: tuple(
+        (field.name, field.default)
+        for field in msgspec.structs.fields(kind)
+        if field.name in kind.said_when_set
+    )
+    for kind in ALL
+    if kind.said_when_set
+}
+_HEADS: dict[type[Message], tuple[bytes, ...]] = {kind: _heads(kind) for kind in ALL}
 _DECODERS: dict[type[Message], msgspec.msgpack.Decoder[Any]] = {
     kind: msgspec.msgpack.Decoder(kind) for kind in ALL
 }
@@ -93,7 +116,7 @@ def _as_written(data: bytes, kind: type[Message]) -> Message | None:
         message: Message = _DECODERS[kind].decode(data)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if _ENCODER.encode(message) != data:
+    if _bytes(message) != data:
         return None
     if _MAYBE_UNFINITE.search(data):
         refuse_unfinite(message, decoded=True)

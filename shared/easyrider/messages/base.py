@@ -1,6 +1,6 @@
 """What every message is: a frozen record with a version and a kind, known fields only."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -28,3 +28,5 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """One MessagePack map: `v`, `kind`, then fields by full name. Fields may be added with defaults."""
 
     v: Literal[1] = 1
+    said_when_set: ClassVar[tuple[str, ...]] = ()
+    """Fields that are left out while they hold their default: to a reader who never heard of them nothing is new."""

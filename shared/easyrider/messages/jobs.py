@@ -1,15 +1,18 @@
 """Jobs and what they are doing."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from easyrider.messages.base import Count, GivenName, Label, Message, Name
 
 
-class JobEvent(Message, tag="job_event", frozen=True):
+class JobEvent(Message, tag="job_event", frozen=True, forbid_unknown_fields=False):
     """A job as one node sees it: started, changed or ended there. The coordinator merges by job id.
 
-    Level-triggered: telemetry says every running job again each 10 s, so a lost event heals.
+    Level-triggered: telemetry says every running job again each 10 s, so a lost event heals. A field that a reader
+    does not know is passed over (shared/decisions/0044): a node of a newer version costs nobody its jobs.
     """
+
+    said_when_set: ClassVar[tuple[str, ...]] = ("image", "configuration", "gpu_model")
 
     region: Name
     node: Name

@@ -1,4 +1,8 @@
-"""What the coordinator decided, and why."""
+"""What the coordinator decided, and why.
+
+It tells and asks for nothing, and its readers are of every kind: a field that one does not know is passed over
+(shared/decisions/0044).
+"""
 
 from typing import Literal
 
@@ -7,7 +11,7 @@ from easyrider.messages.base import Count, Message, Name, Ratio, Record, Watts
 Mode = Literal["observe", "shadow", "pilot", "enforce"]
 
 
-class DomainPlan(Record, frozen=True, omit_defaults=True):
+class DomainPlan(Record, frozen=True, omit_defaults=True, forbid_unknown_fields=False):
     """One power domain in one plan. Wall watts."""
 
     domain: Name
@@ -30,7 +34,7 @@ class DomainPlan(Record, frozen=True, omit_defaults=True):
     losses: tuple[Name, ...] = ()  # contingencies in force
 
 
-class JobPlan(Record, frozen=True):
+class JobPlan(Record, frozen=True, forbid_unknown_fields=False):
     """One job in one plan."""
 
     job: Name
@@ -44,7 +48,7 @@ class JobPlan(Record, frozen=True):
     waiting_w: Watts  # raise that waits for verified lowers, pacing or an ack
 
 
-class TargetPlan(Record, frozen=True):
+class TargetPlan(Record, frozen=True, forbid_unknown_fields=False):
     """A load target that is in force or near, and how it is kept. Wall watts."""
 
     id: Name
@@ -57,7 +61,7 @@ class TargetPlan(Record, frozen=True):
     kept_ratio: Ratio | None  # share of the time since it began in which it was kept; nil: not begun
 
 
-class DemandPlan(Record, frozen=True):
+class DemandPlan(Record, frozen=True, forbid_unknown_fields=False):
     """A billed interval that runs now. Wall watts; values in `currency`, of this interval so far."""
 
     id: Name
@@ -74,7 +78,7 @@ class DemandPlan(Record, frozen=True):
     why: str
 
 
-class RegionPlan(Record, frozen=True):
+class RegionPlan(Record, frozen=True, forbid_unknown_fields=False):
     """One region right below in one plan. Wall watts of its domain."""
 
     region: Name
@@ -89,7 +93,7 @@ class RegionPlan(Record, frozen=True):
     released: bool = False  # an operator answers for it until it is heard
 
 
-class Plan(Message, tag="plan", frozen=True):
+class Plan(Message, tag="plan", frozen=True, forbid_unknown_fields=False):
     """Every limit with its binding reason; said each period and at once on an event."""
 
     region: Name
