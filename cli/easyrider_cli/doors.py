@@ -29,15 +29,17 @@ def fit_reason(reason: str) -> str:
     return reason
 
 
-_ADVICE = "limits in force stay as they are. On a node its guardian can be told alone: `easyrider hold --socket PATH`"
+_HOLDS = "limits in force stay as they are"
+_ADVICE = "on a node its guardian can be told alone: `easyrider hold --socket PATH`"
 
 
 class NoAnswer(EasyRiderError):
     """Nobody who could do it answered. `advice`: what still holds and what to do, where that is another."""
 
     def __init__(self, place: str, why: str, advice: str = "") -> None:
-        self.place, self.why = place, why
-        super().__init__(f"{place} does not answer ({why}); {advice or _ADVICE}")
+        self.place, self.why = place, why.rstrip(".")
+        ours = _ADVICE if _HOLDS in why else f"{_HOLDS}; {_ADVICE}"  # an API may have said it
+        super().__init__(f"{place} does not answer ({self.why}); {advice or ours}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

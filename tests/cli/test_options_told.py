@@ -88,6 +88,16 @@ def test_an_api_that_does_not_answer_an_estimate_is_told_without_advice_on_limit
     assert "guardian" not in str(fault.value)
 
 
+def test_what_still_holds_is_told_once_also_where_an_api_has_said_it() -> None:
+    told = "The state store does not answer, so nothing was changed; limits in force stay as they are (why)."
+
+    for why in (told, "Connection refused"):
+        line = str(NoAnswer("http://127.0.0.1:9", why))
+        assert line.count("limits in force stay as they are") == 1
+        assert "hold --socket" in line
+        assert ".)" not in line
+
+
 def test_a_fault_that_the_detail_tells_is_not_told_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
