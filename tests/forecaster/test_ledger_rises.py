@@ -20,16 +20,28 @@ def test_a_rise_that_was_told_ahead_has_its_lead() -> None:
     assert one.lead_s == pytest.approx(10, abs=1)
 
 
-def test_rises_nobody_foretold_and_rises_that_never_came_are_told_apart() -> None:
-    silent = record(kept(square(100, 10, 2), last_second)).rises
-    crying = record(kept(np.full((1, 1000), 100.0), last_second, rise_s=lambda second: 3.0)).rises
-    fickle = record(
-        kept(np.full((1, 1000), 100.0), last_second, rise_s=lambda s: 20.0 if s % 2 else float("nan"))
-    ).rises
+def test_a_rise_nobody_foretold_is_missed() -> None:
+    one = record(kept(square(100, 10, 2), last_second)).rises
 
-    assert (silent.seen, silent.foretold, silent.lead_s) == (9, 0, None)
-    assert crying.seen == crying.foretold == 0
-    assert crying.false + crying.withdrawn > 20
+    assert (one.seen, one.foretold, one.lead_s) == (9, 0, None)
+
+
+def test_a_rise_that_was_announced_for_a_moment_and_never_came_is_a_false_alarm() -> None:
+    flat = np.full((1, 1000), 100.0)
+
+    one = record(kept(flat, last_second, rise_s=lambda second: float(10 - (second + 1) % 10))).rises
+
+    assert (one.seen, one.foretold, one.withdrawn) == (0, 0, 0)
+    assert 7 <= one.false <= 9
+
+
+def test_a_rise_that_is_always_three_seconds_away_is_taken_back_again_and_again() -> None:
+    flat = np.full((1, 1000), 100.0)
+
+    slipping = record(kept(flat, last_second, rise_s=lambda second: 3.0)).rises
+    fickle = record(kept(flat, last_second, rise_s=lambda s: 20.0 if s % 2 else float("nan"))).rises
+
+    assert slipping.withdrawn > 20
     assert (fickle.false, fickle.withdrawn) == (0, 49)
 
 

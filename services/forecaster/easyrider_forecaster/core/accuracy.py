@@ -68,7 +68,7 @@ class Ledger(Lanes):
             with np.errstate(invalid="ignore"):
                 rival_error_w = np.abs(self._rival_w[origin % ORIGINS] - window.mean_w)
                 touched = window.moved & (window.hidden | ~(bound_w <= self.seen.limit_w))
-            lived = window.whole & (self.seconds > horizon_s) & np.isfinite(rival_error_w)
+            lived = (self.seconds > horizon_s) & np.isfinite(rival_error_w)
             came = Came(window.mean_w, window.peak_w, rival_error_w, lived)
             drawn = replace(came, peak_w=self.seen.under_limit_w(window.peak_w))
             self.draw.judge(place, drawn, ~touched)

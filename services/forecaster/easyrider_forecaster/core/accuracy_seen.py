@@ -23,11 +23,13 @@ _WHOLE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One horizon's window of every row. Watts of one GPU as measured; `hidden`: a limit hid a sample of it."""
+    """One horizon's window of every row. Watts of one GPU as measured, a mean of NaN where samples miss.
+
+    `hidden`: a limit hid a sample of it.
+    """
 
     mean_w: Array
     peak_w: Array
-    whole: Array
     hidden: Array
     moved: Array  # a limit moved since the second before it
 
@@ -105,7 +107,6 @@ class Seen(Lanes):
                 Window(
                     mean_w=np.where(whole, total_w / np.maximum(number, 1), np.nan),
                     peak_w=top_w.copy(),
-                    whole=whole,
                     hidden=(flags & _HIDDEN) > 0,
                     moved=(flags & _MOVED) > 0,
                 ),
