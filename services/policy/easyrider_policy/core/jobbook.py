@@ -10,6 +10,7 @@ from easyrider.tree import MODES, PriorityClass
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.layout import Job
 from easyrider_policy.core.modes import Labels
+from easyrider_policy.core.unsaid import Unsaid
 
 FORGET_S = 45.0
 """Telemetry says every running job again each 10 s: one unsaid for longer on a node that talks has ended."""
@@ -24,7 +25,6 @@ class Piece:
 
     gpus: tuple[str, ...]
     since_s: float
-    heard_s: float
 
 
 @dataclass(slots=True)
@@ -44,6 +44,7 @@ class JobBook:
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
+        self._unsaid = Unsaid(FORGET_S)
         self._found: tuple[Fleet, dict[str, tuple[int, ...]]] | None = None  # rows, until something is heard
 
     def heard(self, event: JobEvent, minted_s: float) -> bool:
@@ -71,17 +72,13 @@ class JobBook:
         moved |= told != (entry.type_key, entry.priority_class, entry.tenant, entry.queue)
         entry.type_key, entry.priority_class, entry.tenant, entry.queue = told
         since_s = minted_s if before is None or before.gpus != event.gpus else before.since_s
-        entry.pieces[event.node] = Piece(event.gpus, since_s, minted_s)
+        entry.pieces[event.node] = Piece(event.gpus, since_s)
+        self._unsaid.said((event.job, event.node), minted_s)
         return fresh or moved
 
     def forget_unsaid(self, heard_s: dict[str, float], now_s: float) -> bool:
         """Drop pieces that a talking node no longer says; `heard_s`: when each node's frames last came."""
-        gone = [
-            (job, node)
-            for job, entry in self.entries.items()
-            for node, piece in entry.pieces.items()
-            if now_s - piece.heard_s > FORGET_S and now_s - heard_s.get(node, -1e18) < TALKS_S
-        ]
+        gone = self._unsaid.of_talking(heard_s, now_s, TALKS_S)
         for job, node in gone:
             self._ended(job, node)
         if gone:
@@ -135,6 +132,7 @@ class JobBook:
         if entry is None or node not in entry.pieces:
             return False
         del entry.pieces[node]
+        self._unsaid.ended((job, node))
         if not entry.pieces:
             del self.entries[job]
         return True
