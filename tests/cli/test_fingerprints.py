@@ -59,7 +59,7 @@ def test_a_picture_of_each_is_drawn_also_of_one_that_is_nearly_unknown(
 
 @pytest.mark.filterwarnings("error")
 def test_a_name_that_no_font_has_is_drawn_without_a_warning(tmp_path: Path) -> None:
-    named = msgspec.structs.replace(WHOLE, type=JobType(name="llm 😀 $", gpu_count=8))
+    named = msgspec.structs.replace(WHOLE, type=JobType(name="llm 模型 🦙 $", gpu_count=8))
     (tmp_path / "kept.json").write_bytes(encode(named))
 
     app(

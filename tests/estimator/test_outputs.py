@@ -87,7 +87,7 @@ def trained(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     said = StringIO()
     monkeypatch.setattr(train_command, "_library", lambda: (OneFit(), "one fit"))
     train_command.trained(
-        lambda: read(source), outputs(out, None, source), note=NOTE + " 😀 $x$", as_json=True,
+        lambda: read(source), outputs(out, None, source), note=NOTE + " 模型 🦙 $x$", as_json=True,
         said=Console(file=said, width=200), console=Console(file=StringIO()),
     )  # fmt: skip
     return said.getvalue()
