@@ -27,6 +27,9 @@ _LOG = log.get("policy")
 _LOOK_S = metrics.histogram(
     "policy_look_seconds", "one look of the loop", buckets=(0.001, 0.005, 0.02, 0.1, 1)
 )
+_GLANCE_S = metrics.histogram(
+    "policy_glance_seconds", "one answer to jobs that woke", buckets=(0.001, 0.005, 0.02, 0.1, 1)
+)
 
 TELL_PER_BOARD_S = 0.4 / 8000
 """By board of the site, between two plans told: events of a large one follow each other closely, and the word on a

@@ -22,3 +22,13 @@ def rest_after_s(look_s: float, disk_s: float) -> float:
     wait for the beat, never more than two thirds. While a look waited for the disk, others had their turn already.
     """
     return max(0.0, look_s - disk_s)
+
+
+GATHERS, GATHERS_S = 4.0, 0.05
+"""Who wakes is waited for by so many times what an answer takes, and so long at most: one for many costs as one for one."""
+
+
+def rest_after_glance_s(glance_s: float, disk_s: float) -> float:
+    """How long others have the loop after an answer to those who woke, of which `disk_s` went to the disk."""
+    took_s = max(0.0, glance_s - disk_s)
+    return max(took_s, min(GATHERS * took_s, GATHERS_S))
