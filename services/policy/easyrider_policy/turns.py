@@ -25,7 +25,7 @@ def rest_after_s(look_s: float, disk_s: float) -> float:
 
 
 GATHERS, GATHERS_S = 4.0, 0.05
-"""Who wakes is waited for by so many times what an answer takes, and so long at most: one for many costs as one for one."""
+"""So many times what an answer took, and so long at most: an answer for many costs what one for one job does."""
 
 
 def rest_after_glance_s(glance_s: float, disk_s: float) -> float:
