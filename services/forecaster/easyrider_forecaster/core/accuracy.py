@@ -17,6 +17,7 @@ from easyrider_forecaster.core.accuracy_rises import Rises
 from easyrider_forecaster.core.accuracy_scores import TRAIL_STEP_S, Came, Scores, Trail
 from easyrider_forecaster.core.accuracy_seen import Seen
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
+from easyrider_forecaster.core.capped import as_limited_w
 from easyrider_forecaster.core.lanes import Lanes
 from easyrider_forecaster.core.mix import ORIGINS
 from easyrider_forecaster.core.outlook import View
@@ -70,7 +71,7 @@ class Ledger(Lanes):
                 touched = window.moved & (window.hidden | ~(bound_w <= self.seen.limit_w))
             lived = (self.seconds > horizon_s) & np.isfinite(rival_error_w)
             came = Came(window.mean_w, window.peak_w, rival_error_w, lived)
-            drawn = replace(came, peak_w=self.seen.under_limit_w(window.peak_w))
+            drawn = replace(came, peak_w=as_limited_w(window.peak_w, self.seen.limit_w))
             self.draw.judge(place, drawn, ~touched)
             self.demand.judge(place, came, ~(window.hidden | self.seen.hidden(origin)))
             if a_point and horizon_s == TRAIL_STEP_S:

@@ -13,8 +13,6 @@ _BLOCKS = HORIZONS_S[-1] + 2
 _HIDDEN, _MOVED = 1, 2
 _MOVES = 0.02
 """A limit that moves by less leaves the draw as it was."""
-_OVERSHOOT = 1.03
-"""The most that a board in order draws over its limit; the planner counts with it (decision 30)."""
 ABSURD_W = 1e6
 """Of one GPU: no measurement and no forecast."""
 _WHOLE = 0.9
@@ -70,12 +68,6 @@ class Seen(Lanes):
         """Mean of the second that ends with `block`, (rows,); NaN where a sample is missing."""
         second_w = self.total_w[block % _BLOCKS] / np.float32(BLOCK_SLOTS)
         return np.where(self.whole(block), second_w, np.float32(np.nan))
-
-    def under_limit_w(self, peak_w: Array) -> Array:
-        """Peaks as a limit means them: boards draw some per cent more than they may, which no forecast says."""
-        with np.errstate(invalid="ignore"):
-            over = (peak_w > self.limit_w) & (peak_w <= _OVERSHOOT * self.limit_w)
-        return np.where(over, self.limit_w, peak_w)
 
     def whole(self, block: int) -> Array:
         """Where this block has all its samples, (rows,)."""

@@ -7,6 +7,8 @@ from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.history import SLOTS, History
 from easyrider_forecaster.core.pulse import BINS, Pulse
 
+_OVERSHOOT = 1.03
+"""The most that a board in order draws over its limit; the planner counts with it (decision 30)."""
 _STEPS = np.asarray(HORIZONS_S, np.float64)
 _WINDOW = 100
 
@@ -35,3 +37,10 @@ def excess_w(history: History, pulse: Pulse, limit_w: Array, mean_w: Array, top_
         ahead = 10.0 * _STEPS / pulse.period[shaped, None]
         taken_w[shaped] = phase.arc_means(total_w / BINS, pulse.phase[shaped, None], ahead)
     return np.where(np.isfinite(taken_w), taken_w, 0.0)
+
+
+def as_limited_w(peak_w: Array, limit_w: Array) -> Array:
+    """Peaks as limits mean them, to be held against bounds that are cut there: a board's overshoot is not said."""
+    with np.errstate(invalid="ignore"):
+        over = (peak_w > limit_w) & (peak_w <= _OVERSHOOT * limit_w)
+    return np.where(over, limit_w, peak_w)

@@ -7,6 +7,7 @@ import numpy as np
 
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array, Rowed
 from easyrider_forecaster.core.bound import PeakBound
+from easyrider_forecaster.core.capped import as_limited_w
 from easyrider_forecaster.core.mix import ORIGINS, STEADY, Mix
 from easyrider_forecaster.core.outlook import Rows, View
 from easyrider_forecaster.core.peak_bias import ArcBias
@@ -157,7 +158,8 @@ class Domains(Rowed):
         hidden = np.asarray(self._hidden[:, at].any(axis=1))
         nothing = np.zeros(self.rows, np.bool_)
         rating_w = self._rating_w
-        self.draw.score(block, column, mean_w, peak_w, valid & same, nothing, rating_w)
+        drawn_w = as_limited_w(peak_w, limits_w.max(axis=1))
+        self.draw.score(block, column, mean_w, drawn_w, valid & same, nothing, rating_w)
         self.demand.score(block, column, mean_w, peak_w, valid, hidden, rating_w)
 
 
