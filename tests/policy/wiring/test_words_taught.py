@@ -74,8 +74,21 @@ def test_words_of_another_tree_teach_nothing() -> None:
     wired, words = repeating()
     for seq in (3, 4, 5):
         say(wired, words, "ack", "a", seq, tree="other")
+        say(wired, words, "state", "a", seq, tree="other")
 
-    assert wired.picture.safety.ledger.acked_key[0] == Key(1, 2)
+    ledger = wired.picture.safety.ledger
+    assert ledger.acked_key[0] == Key(1, 2)
+    assert ledger.roll.heard_s[0] < wired.now_s
+
+
+def test_a_state_that_was_left_aside_teaches_nothing() -> None:
+    wired, words = repeating()
+    say(wired, words, "state", "a", 3, late_s=-3600.0, boards={"max_w": 650.0})
+    assert wired.picture.boards["a1"].max_w == 700.0
+
+    say(wired, words, "state", "a", 3, boards={"max_w": 650.0})
+
+    assert wired.picture.boards["a1"].max_w == 650.0
 
 
 def test_boards_named_in_another_order_than_the_fleet_has_them_keep_their_own_watts() -> None:
