@@ -42,18 +42,13 @@ def hold(
     from easyrider_cli import hold_command
     from easyrider_cli.apart import apart, beside
 
-    apart(
-        ("--socket", socket),
-        api=api,
-        token_file=token_file,
-        ca_file=ca_file,
-        run=run,
-        domain=domain,
-        id=hold_id,
-    )
-    apart(("--clear", clear), reason=reason)
+    if clear:  # what lets limits rise must be meant as it stands; a hold is never kept waiting for words
+        apart(("--socket", socket), api=api, token_file=token_file, run=run, domain=domain, id=hold_id)
+        apart(("--clear", clear), reason=reason)
     beside(("--id", hold_id), ("--clear", clear))
     if socket is not None:
+        if domain or api or run:
+            _say(as_json)("--socket holds every board of this node, whatever else is named")
         told = hold_command.on_node(socket, None if clear else reason)
     else:
         with open_door(api, token_file, ca_file, run) as door:

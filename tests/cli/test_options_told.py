@@ -9,7 +9,7 @@ import pytest
 from synthetic_jobs import jobs
 
 from easyrider.testing.servers import redis_server
-from easyrider_cli import api_door, train_source
+from easyrider_cli import api_door, hold_command, train_source
 from easyrider_cli.__main__ import app
 from easyrider_cli.api_door import ApiDoor
 from easyrider_cli.doors import NoAnswer
@@ -48,7 +48,7 @@ STORE = ("--redis-url", "redis://127.0.0.1:9")
         (("token", "list", *STORE, "--tree", "*"), "--tree '*' cannot be part of a key"),
         (("token", "list", *STORE, "--run", "x"), "--redis-url and --run go two ways"),
         (("token", "list", "--installation", "y", "--run", "x"), "--installation and --run go two ways"),
-        (("hold", "--socket", "s", "--domain", "pdu"), "--socket and --domain go two ways"),
+        (("hold", "--clear", "--socket", "s", "--domain", "pdu"), "--socket and --domain go two ways"),
         (("hold", "--id", "h"), "--id says nothing without --clear"),
         (("hold", "--clear", "--reason", "r"), "--clear and --reason go two ways"),
         (("hold", "--api", "http://127.0.0.1:9", "--run", "x"), "--api and --run go two ways"),
@@ -120,3 +120,20 @@ def test_a_store_that_is_frozen_is_told_within_seconds(monkeypatch: pytest.Monke
             server.thaw()
 
     assert time.monotonic() - began_s < 10.0
+
+
+def test_a_hold_on_a_node_is_not_kept_waiting_for_options_that_say_nothing_there(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = []
+
+    def on_node(socket: Path, reason: str | None) -> dict[str, object]:
+        held.append((socket.name, reason))
+        return {"node": "n1", "held": True, "armed": True}
+
+    monkeypatch.setattr(hold_command, "on_node", on_node)
+
+    code, lines = said("hold", "--socket", "s", "--domain", "pdu", "--reason", "smoke")
+
+    assert (code, held) == (0, [("s", "smoke")])
+    assert any(line.startswith("--socket holds every board of this node") for line in lines)
