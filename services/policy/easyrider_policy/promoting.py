@@ -19,8 +19,9 @@ def may_raise(picture: Picture, rules: Rules) -> bool:
 
 
 def changes(picture: Picture, rules: Rules) -> list[dict[str, object]]:
-    """Data of a `mode_change` for each scope whose boards they move."""
-    return [_told(move, rules.version) for move in _moves(picture, rules) if move.gpus]
+    """Data of a `mode_change` for each scope whose boards they move, and for each that rises before any is there."""
+    found = _moves(picture, rules)
+    return [_told(move, rules.version) for move in found if move.gpus or move.verdict is not None]
 
 
 def lift(picture: Picture, rules: Rules) -> None:

@@ -131,6 +131,15 @@ async def test_boards_that_nobody_has_told_of_yet_rise_no_sooner(tmp_path: Path)
     assert await site.offer(with_modes(rules(), "enforce", 2)) != []
 
 
+async def test_a_word_for_jobs_none_of_which_runs_is_told(tmp_path: Path) -> None:
+    site = await led(tmp_path, "shadow")
+    ours = ModeRule(selector={"job": ("j*",)}, mode="enforce", override="ours")
+    assert await site.offer(replace(rules(2), modes=(*rules(1, mode="shadow").modes, ours))) == []
+
+    (told,) = site.wired.bus.events("mode_change")
+    assert (told["scope"], told["gpus"], told["gate"], told["override"]) == (ALL, 0, "overridden", "ours")
+
+
 async def test_going_down_asks_for_nothing(tmp_path: Path) -> None:
     site = await led(tmp_path, "enforce")
 

@@ -99,17 +99,42 @@ def node_modes(rules: Sequence[ModeRule], fleet: Fleet) -> Ints:
 
 def node_rules(rules: Sequence[ModeRule], fleet: Fleet) -> Ints:
     """(N,) which rule governs boards without a job, -1: none. Nodes that no rule tells apart are judged once."""
+    kind_of, first = _kinds(rules, fleet)
+    judged = np.array([rule_of(rules, _node_labels(fleet, node)) for node in first], dtype=np.int64)
+    return judged[kind_of]
+
+
+def kinds_of_nodes(rules: Sequence[ModeRule], fleet: Fleet) -> list[dict[str, Sequence[str]]]:
+    """What selectors may match of a node, once for all nodes that none of these rules tells apart."""
+    of_node = [_of_node(rule) for rule in rules if not set(rule.selector).isdisjoint(NODE_KEYS)]
+    found: dict[tuple[object, ...], dict[str, Sequence[str]]] = {}
+    for node in _kinds(rules, fleet)[1]:
+        labels = _node_labels(fleet, node)
+        found.setdefault(tuple(_rank(rule, labels) for rule in of_node), labels)
+    return [*found.values()]
+
+
+def _of_node(rule: ModeRule) -> ModeRule:
+    """What it says of nodes alone."""
+    return ModeRule(
+        selector={key: rule.selector[key] for key in NODE_KEYS if key in rule.selector}, mode=rule.mode
+    )
+
+
+def _kinds(rules: Sequence[ModeRule], fleet: Fleet) -> tuple[Ints, list[int]]:
+    """(N,) the kind of each node, and the first node of each kind."""
     by_name = [rule.selector["node"] for rule in rules if "node" in rule.selector]
     by_rack = any("rack" in rule.selector for rule in rules)
-    judged: dict[tuple[object, ...], int] = {}
-    chosen = []
+    kinds: dict[tuple[object, ...], int] = {}
+    kind_of = np.empty(len(fleet.nodes), dtype=np.int64)
+    first: list[int] = []
     for node, name in enumerate(fleet.nodes):
         place = int(fleet.node_domain[node]) if by_rack else -1
         alike = (fleet.node_class[node], place, *(_match(globs, name) for globs in by_name))
-        if alike not in judged:
-            judged[alike] = rule_of(rules, _node_labels(fleet, node))
-        chosen.append(judged[alike])
-    return np.array(chosen, dtype=np.int64)
+        kind_of[node] = kind = kinds.setdefault(alike, len(kinds))
+        if kind == len(first):
+            first.append(node)
+    return kind_of, first
 
 
 def _match(globs: Sequence[str], name: str) -> tuple[bool, int]:

@@ -9,13 +9,14 @@ from easyrider.tree import MODES, Mode, ModeRule, Rules
 from easyrider_policy.core import modes
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.gate import Verdict, weighed
+from easyrider_policy.core.jobs_to_come import mode_by, risen
 from easyrider_policy.core.modes import Labels
 from easyrider_policy.core.stages import NONE, Book, scope_of, scopes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Boards of one scope that come into another mode. `gpus` 0: of nodes alone whose boards nobody has told of."""
+    """Boards of one scope that come into another mode. `gpus` 0: none yet, of nodes or jobs that nobody has told of."""
 
     scope: str  # that they were in, and what was seen of it counts
     into: str  # the scope whose rule moves them
@@ -56,6 +57,9 @@ def moves(before: Rules, after: Rules, book: Book, fleet: Fleet, jobs: Sequence[
         for a, b, low, high in rows:
             key = (names[a], into[b], MODES[low], MODES[high])
             counts[key] = counts.get(key, 0) + each
+    for job in risen(ours, theirs, fleet):  # a queue that is empty tonight is full tomorrow
+        mode_before, mode_after = mode_by(ours, job.before), mode_by(theirs, job.after)
+        counts.setdefault((names[job.before], into[job.after], mode_before, mode_after), 0)
     return [
         Move(
             scope=scope,
