@@ -154,6 +154,10 @@ def _fault(one: Fingerprint) -> str:
             return f"{name} lies above max_w"
     if one.max_w <= 0:
         return "max_w is 0"
+    for low, high in (("idle_w", "mean_w"), ("mean_w", "p99_w"), ("mean_w", "peak_w")):
+        low_w, high_w = getattr(one, low), getattr(one, high)
+        if high_w is not None and low_w > high_w + _ROUNDING_W:
+            return f"{low} lies above {high}"
     if len(one.shape_w) not in (0, BINS):
         return f"shape_w has {len(one.shape_w)} points, not {BINS}"
     if bool(one.shape_w) != (one.period_s is not None) or one.period_s == 0:

@@ -55,6 +55,14 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
 return -1
 """
 
+_FORGET_FINGERPRINT = """
+local held = redis.call('HGET', KEYS[1], ARGV[1])
+local revision = tonumber(string.match(held or '', '^(%d+) ') or '0')
+if revision >= 9007199254740992 then revision = 0 end
+if not held or revision > tonumber(ARGV[2]) then return 0 end
+return redis.call('HDEL', KEYS[1], ARGV[1])
+"""
+
 _SWEEP_ACCURACIES = """
 local all, kept, gone = redis.call('HGETALL', KEYS[1]), {}, {}
 for i = 1, #all, 2 do
@@ -80,6 +88,7 @@ class Store:
         self._give_up = client.register_script(_GIVE_UP)
         self._save_rules = client.register_script(_SAVE_RULES)
         self._save_fingerprint = client.register_script(_SAVE_FINGERPRINT)
+        self._forget_fingerprint = client.register_script(_FORGET_FINGERPRINT)
         self._sweep_accuracies = client.register_script(_SWEEP_ACCURACIES)
 
     @classmethod
@@ -169,9 +178,10 @@ class Store:
         found = await self._ask("load_fingerprints", self._client.hgetall(keys.fingerprints(tree)))
         return {name.decode("utf-8", "replace"): _revised(value) for name, value in found.items()}
 
-    async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
+    async def forget_fingerprint(self, tree: str, kept_id: str, revision: int) -> bool:
         """See `StorePort`."""
-        await self._ask("forget_fingerprint", self._client.hdel(keys.fingerprints(tree), kept_id))
+        call = self._forget_fingerprint(keys=[keys.fingerprints(tree)], args=[kept_id, revision])
+        return bool(await self._ask("forget_fingerprint", call))
 
     async def save_accuracy(self, tree: str, unix_s: int, kept: dict[str, bytes]) -> None:
         """See `StorePort`."""

@@ -95,8 +95,8 @@ class StorePort(Protocol):
         """Every one by its id, as `load_fingerprint` gives it."""
         ...
 
-    async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
-        """Keep nothing under this id."""
+    async def forget_fingerprint(self, tree: str, kept_id: str, revision: int) -> bool:
+        """Keep nothing under this id, unless it is newer than this revision; whether something was forgotten."""
         ...
 
     async def save_accuracy(self, tree: str, unix_s: int, kept: dict[str, bytes]) -> None:

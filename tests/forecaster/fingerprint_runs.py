@@ -50,6 +50,7 @@ class Runs:
         for one in self.shelf.memory.forgotten():
             del self.store[one.id]
             self.forgotten.append(one.id)
+            self.shelf.memory.gone(one)
         return self
 
 

@@ -59,7 +59,7 @@ async def test_a_run_that_is_over_is_kept_in_a_real_store_and_read_for_the_next_
 
             (one,) = (await kept(store)).values()
             assert (one.id, one.runs, one.revision) == (f"{TYPE.id}-0", 1, 1)
-            assert later.prior("b", 700.0).peak_w == one.peak_w
+            assert later.prior("b", 700.0).peak_w == max(one.peak_w or 0.0, one.p99_w)
             assert later.wanted() == []
 
 
@@ -112,6 +112,44 @@ async def test_what_is_no_fingerprint_is_refused_counted_and_replaced_by_the_nex
     await rounds(ended(taught, "a"), store)
 
     assert (await kept(store))[name].revision == 42
+
+
+async def test_what_is_to_be_forgotten_is_forgotten_once_a_silent_store_is_back(taught: Fingerprint) -> None:
+    store, shelf = FakeStore(), Shelf()
+    gone = msgspec.structs.replace(taught, missed=4, revision=3)
+    await store.save_fingerprint("site", gone.id, gone.revision, fingerprints.encode(gone))
+    shelf.memory._forgotten.append(gone)
+    store.silent = "away"
+    assert await rounds(shelf, store) == [False, False, False]
+
+    store.silent = ""
+    await rounds(shelf, store)
+
+    assert gone.id not in await kept(store)
+    assert shelf.memory.forgotten() == []
+
+
+async def test_what_another_region_renewed_meanwhile_is_neither_forgotten_nor_swept_out(
+    taught: Fingerprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, shelf = FakeStore(), Shelf()
+    old = msgspec.structs.replace(taught, updated_unix_s=1.0, missed=4)
+    renewed = msgspec.structs.replace(taught, updated_unix_s=9e9, revision=5)
+    await store.save_fingerprint("site", old.id, 1, fingerprints.encode(old))
+    read = store.load_fingerprints
+
+    async def overtaken(tree: str) -> dict[str, tuple[int, bytes]]:
+        found = await read(tree)
+        await store.save_fingerprint("site", renewed.id, renewed.revision, fingerprints.encode(renewed))
+        return found
+
+    monkeypatch.setattr(store, "load_fingerprints", overtaken)
+    shelf.memory._forgotten.append(msgspec.structs.replace(old, revision=0))
+
+    await rounds(shelf, store, 1)
+
+    monkeypatch.undo()
+    assert await kept(store) == {renewed.id: renewed}
 
 
 async def test_fingerprints_of_half_a_year_ago_are_swept_out(taught: Fingerprint) -> None:

@@ -97,7 +97,7 @@ def test_with_two_variants_the_one_that_fits_is_believed(first: Fingerprint):
 def test_a_variant_that_five_runs_in_a_row_were_not_like_is_forgotten(first: Fingerprint):
     runs = Runs()
     runs.store[first.id] = first
-    other = work(75, period_s=5.0, high_w=350.0, low_w=280.0)
+    other = work(100, period_s=5.0, high_w=350.0, low_w=280.0)
 
     runs.run(other)
     assert runs.store[first.id].missed == 1
@@ -106,6 +106,70 @@ def test_a_variant_that_five_runs_in_a_row_were_not_like_is_forgotten(first: Fin
 
     assert runs.forgotten == [first.id]
     assert [one.variant for one in runs.store.values()] == [1]
+
+
+def test_runs_far_shorter_than_those_of_a_variant_say_nothing_against_it_however_many(first: Fingerprint):
+    runs = Runs()
+    long_ago = msgspec.structs.replace(first, seconds=20 * 3600.0, runs=20)
+    runs.store[first.id] = long_ago
+
+    for _ in range(2):
+        runs.run(work(75, period_s=5.0, high_w=350.0, low_w=280.0))
+
+    assert runs.store[first.id] == long_ago
+    assert runs.store[f"{TYPE.id}-1"].runs == 2
+
+
+def test_a_run_far_shorter_than_those_before_it_hardly_moves_what_they_taught(first: Fingerprint):
+    usual = msgspec.structs.replace(first, seconds=20 * 3600.0, runs=20)
+    short = msgspec.structs.replace(first, seconds=60.0, mean_w=first.mean_w + 40.0, p99_w=first.p99_w + 40.0)
+
+    assert adapted(usual, short).mean_w == pytest.approx(usual.mean_w, abs=1.0)
+    assert adapted(first, msgspec.structs.replace(short, seconds=first.seconds)).mean_w > first.mean_w + 10.0
+
+
+def test_what_two_runs_taught_together_is_in_an_order_that_can_be(first: Fingerprint):
+    free = msgspec.structs.replace(first, mean_w=300.0, calm_w=300.0, p99_w=310.0, peak_w=310.0, runs=1)
+    hidden = msgspec.structs.replace(first, hidden=0.9, mean_w=560.0, p99_w=570.0, peak_w=None)
+
+    for one in (adapted(free, hidden), adapted(hidden, free)):
+        assert fingerprints.decode(one.id, fingerprints.encode(one)) == one
+        assert one.peak_w >= one.mean_w
+
+
+def test_no_peak_is_foretold_below_what_the_same_fingerprint_says_was_drawn(first: Fingerprint):
+    shelf = Shelf()
+    shelf.memory.take(TYPE, [msgspec.structs.replace(first, peak_w=first.mean_w, p99_w=first.mean_w + 80.0)])
+    shelf.track("a", 0, TYPE, fresh=True)
+
+    assert shelf.prior("a", MAX_W).peak_w == first.mean_w + 80.0
+
+
+def test_of_types_that_no_job_has_any_more_nothing_is_held_however_jobs_leave(first: Fingerprint):
+    shelf = Shelf()
+    for number in range(20):
+        of = msgspec.structs.replace(TYPE, name=f"type-{number}")
+        shelf.track("a", 0, of, fresh=True)  # the same job says more of itself each time
+        shelf.memory.take(of, (), [(f"{of.id}-2", 7)])
+        shelf.track(f"b{number}", 1, msgspec.structs.replace(of, image="x"), fresh=True)
+        shelf.memory.take(shelf.tracks[f"b{number}"].of, ())
+        shelf.drop(f"b{number}")
+
+    assert list(shelf.memory._known) == [of.id]
+    assert list(shelf.memory._held) == [f"{of.id}-2"]
+
+
+def test_a_type_that_was_let_go_is_read_whole_again_though_one_of_its_variants_is_kept_late(
+    first: Fingerprint,
+):
+    shelf = Shelf()
+    shelf.memory.take(TYPE, [first])
+
+    shelf.memory.leave(())
+    shelf.memory.kept(msgspec.structs.replace(first, missed=1, revision=2))
+    shelf.track("a", 0, TYPE, fresh=True)
+
+    assert shelf.wanted() == [TYPE]
 
 
 def test_a_fourth_behaviour_takes_the_place_of_the_one_that_runs_were_least_like(first: Fingerprint):

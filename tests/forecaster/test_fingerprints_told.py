@@ -1,11 +1,15 @@
 """What a forecast says of a job whose type is known."""
 
+import dataclasses
+
 import msgspec
+import numpy as np
 import pytest
 from fingerprint_runs import Runs, work
 from forecast_region import make_region
 
 from easyrider.fingerprints import Fingerprint, Startup
+from easyrider_forecaster.core.confidence import UNTRIED, Evidence, judge
 from easyrider_forecaster.core.fingerprints_start import ahead
 
 
@@ -45,11 +49,25 @@ def test_a_job_of_a_known_type_is_foretold_from_its_fingerprint_and_says_how_wel
     after = region.series("second")
 
     assert before.basis == "fingerprint"
-    assert before.confidence >= 0.5
+    assert before.confidence <= 0.3, "a name is all that speaks for it yet, and anybody may say a name"
     assert any("fingerprint" in reason for reason in before.reasons)
     assert before.demand[0].peak_q90_w == pytest.approx(learned.peak_w, abs=1)
     assert after.period_s == pytest.approx(3.0, rel=0.03)
     assert not any("unlike" in reason for reason in after.reasons)
+
+
+def test_a_fingerprint_is_believed_beyond_a_guess_once_it_was_held_against_what_is_drawn():
+    evidence = Evidence(**{field.name: np.zeros(3) for field in dataclasses.fields(Evidence)})
+    evidence = dataclasses.replace(
+        evidence, age_s=np.full(3, 90.0), present_share=np.ones(3), error_share=np.full(3, np.nan),
+        agreement=np.full(3, np.nan), changed_s=np.full(3, np.inf), nameplate=np.ones(3, bool),
+        match=np.array([np.nan, UNTRIED, 0.9]),
+    )  # fmt: skip
+
+    value = judge(evidence).value
+
+    assert value[0] == value[1] <= 0.3
+    assert value[2] == pytest.approx(0.7)
 
 
 def test_the_rise_of_a_start_that_is_known_is_in_every_horizon_that_it_lies_within(first: Fingerprint):

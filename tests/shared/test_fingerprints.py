@@ -40,6 +40,8 @@ def test_a_fingerprint_is_read_back_as_it_was_kept():
         fingerprints.encode(whole()).replace(b"510.5", b"1e999"),
         fingerprints.encode(whole()).replace(b"510.5", b"-1"),
         fingerprints.encode(whole()).replace(b"510.5", b"701"),
+        fingerprints.encode(whole()).replace(b"510.5", b"661"),
+        fingerprints.encode(whole()).replace(b'"peak_w":660.0', b'"peak_w":10.0'),
         fingerprints.encode(whole()).replace(b"510.5", b'"510.5"'),
         fingerprints.encode(whole()).replace(b'"runs"', b'"rums"'),
         fingerprints.encode(whole()).replace(b'"v":1', b'"v":2'),
@@ -57,6 +59,7 @@ def test_what_is_no_fingerprint_is_refused_by_name_and_says_under_which_id(spoil
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"peak_w": 500.0}, {"p99_w": 500.0}, {"idle_w": 520.0}, {"mean_w": 690.0}, {"mean_w": 10.0},
         {"mean_w": float("nan")}, {"peak_w": float("inf")}, {"period_s": float("nan")}, {"hidden": 1.5},
         {"shape_w": ()}, {"period_s": None}, {"runs": -1}, {"variant": 3}, {"max_w": 0.0},
         {"startup": Startup(mean_w=(float("nan"),))}, {"pauses": Pauses(depth_w=9000.0)},

@@ -192,7 +192,7 @@ async def test_every_verb_of_a_service_works_with_its_own_rights_alone(kept: Kep
         await store.save_fingerprint("site", "llama", 1, b"x")
         assert await store.load_fingerprint("site", "llama") == (1, b"x")
         assert await store.load_fingerprints("site") == {"llama": (1, b"x")}
-        await store.forget_fingerprint("site", "llama")
+        assert await store.forget_fingerprint("site", "llama", 1)
         await store.save_accuracy("site", 5, {"r1 llm": b"x"})
         assert await store.load_accuracies("site") == {"r1 llm": (5, b"x")}
         assert await store.sweep_accuracies("site", 6, 10) == 1

@@ -146,12 +146,22 @@ async def test_a_fingerprint_that_is_forgotten_is_gone_and_may_begin_again(
     store: StorePort, tree: str
 ) -> None:
     await store.save_fingerprint(tree, "a-0", 9, b"nine")
-    await store.forget_fingerprint(tree, "a-0")
-    await store.forget_fingerprint(tree, "never-was")
+    assert await store.forget_fingerprint(tree, "a-0", 9)
+    assert not await store.forget_fingerprint(tree, "never-was", 9)
 
     await store.save_fingerprint(tree, "a-0", 1, b"one")
 
     assert await store.load_fingerprints(tree) == {"a-0": (1, b"one")}
+
+
+async def test_a_fingerprint_that_is_newer_than_what_was_to_be_forgotten_stays(
+    store: StorePort, tree: str
+) -> None:
+    await store.save_fingerprint(tree, "a-0", 9, b"nine")
+
+    assert not await store.forget_fingerprint(tree, "a-0", 8)
+
+    assert await store.load_fingerprints(tree) == {"a-0": (9, b"nine")}
 
 
 @pytest.mark.parametrize("spoiled", [b"", b"junk", b"12", b"-4 x", b"99999999999999999999 x", b"\xff\xfe 1"])

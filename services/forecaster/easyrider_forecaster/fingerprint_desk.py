@@ -58,8 +58,8 @@ class FingerprintDesk:
             for one in self._shelf.memory.due(clocks.unix_ns() / 1e9)[:_A_ROUND]:
                 await self._write(one)
             for one in self._shelf.memory.forgotten():
-                await self._store.forget_fingerprint(self._tree, one.id)
-                _forgotten.inc()
+                await self._forget(one.id, one.revision)
+                self._shelf.memory.gone(one)
             if clocks.mono_ns() / 1e9 >= self._sweep_at_s:
                 await self._sweep()
                 self._sweep_at_s = clocks.mono_ns() / 1e9 + SWEEP_S
@@ -106,13 +106,18 @@ class FingerprintDesk:
         """Forget what is stale, and the oldest beyond what is kept at most."""
         kept = await self._store.load_fingerprints(self._tree)
         read = [
-            one for kept_id, (_, data) in kept.items() if (one := self._decoded(kept_id, data)) is not None
+            (one.updated_unix_s, kept_id, revision)
+            for kept_id, (revision, data) in kept.items()
+            if (one := self._decoded(kept_id, data)) is not None
         ]
-        newest = sorted(read, key=lambda one: one.updated_unix_s, reverse=True)
         stale_s = clocks.unix_ns() / 1e9 - STALE_S
-        gone = [one for at, one in enumerate(newest) if at >= KEPT_AT_MOST or one.updated_unix_s < stale_s]
-        for one in gone:
-            await self._store.forget_fingerprint(self._tree, one.id)
+        for at, (updated_s, kept_id, revision) in enumerate(sorted(read, reverse=True)):
+            if at >= KEPT_AT_MOST or updated_s < stale_s:
+                await self._forget(kept_id, revision)
+
+    async def _forget(self, kept_id: str, revision: int) -> None:
+        """Unless a run was like it meanwhile: then the store holds a newer one."""
+        if await self._store.forget_fingerprint(self._tree, kept_id, revision):
             _forgotten.inc()
 
     def _decoded(self, kept_id: str, data: bytes) -> Fingerprint | None:

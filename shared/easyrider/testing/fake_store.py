@@ -105,10 +105,14 @@ class FakeStore:
         self._ask("load_fingerprints")
         return dict(self.fingerprints.get(keys.fingerprints(tree), {}))
 
-    async def forget_fingerprint(self, tree: str, kept_id: str) -> None:
+    async def forget_fingerprint(self, tree: str, kept_id: str, revision: int) -> bool:
         """See `StorePort`."""
         self._ask("forget_fingerprint", writes=True)
-        self.fingerprints.get(keys.fingerprints(tree), {}).pop(kept_id, None)
+        kept = self.fingerprints.get(keys.fingerprints(tree), {})
+        if kept_id not in kept or kept[kept_id][0] > revision:
+            return False
+        del kept[kept_id]
+        return True
 
     async def save_accuracy(self, tree: str, unix_s: int, kept: dict[str, bytes]) -> None:
         """See `StorePort`."""

@@ -128,7 +128,10 @@ def judge(evidence: Evidence) -> Confidence:
     value = value * (1.0 - _MOVED * np.clip(1.0 - e.changed_s / _SETTLES_S, 0.0, 1.0))
     value = value * (1.0 - 0.5 * e.stuck_share)
     value = np.where(e.alias, np.minimum(value, _ALIAS_AT_MOST), value)
-    guess = np.where(known, _FORETOLD_AT_MOST, _NAMEPLATE_AT_MOST)
+    tried = (
+        e.match > UNTRIED
+    )  # till then a type's name alone speaks for its fingerprint, and anybody may say it
+    guess = np.where(tried, _FORETOLD_AT_MOST, _NAMEPLATE_AT_MOST)
     value = np.where(e.nameplate, np.minimum(value, guess), value)
     return Confidence(np.where(silent, 0.0, np.clip(value, 0.0, 1.0)), evidence, silent, worse, uncovered)
 

@@ -46,9 +46,10 @@ class Shelf:
         before = self.tracks.get(job)
         if before is not None and before.row == row and before.of.id == of.id:
             return
+        self.tracks[job] = self._young[job] = Track(job, row, of, fresh)
         if before is not None:
             before.over = True  # it says more of itself by now: what was seen under half a type is no lesson
-        self.tracks[job] = self._young[job] = Track(job, row, of, fresh)
+            self.memory.leave(self.tracks.values())
         self._rows = np.empty(0, np.int64)
 
     def end(self, job: str, outlook: Outlook, detector: Detector, ranges: Rows) -> None:
@@ -68,6 +69,7 @@ class Shelf:
         track = self.tracks.pop(job, None)
         if track is not None:
             track.over = True
+            self.memory.leave(self.tracks.values())
         self._young.pop(job, None)
         self._rows = np.empty(0, np.int64)
 
@@ -105,7 +107,7 @@ class Shelf:
         if track is None or track.state == "unlike":
             return Prior(max_w, "nameplate")
         known = [track.known] if track.known is not None else self.memory.of(track.of)
-        peaks_w = [one.peak_w for one in known if one.peak_w is not None]
+        peaks_w = [max(one.peak_w, one.p99_w, one.mean_w) for one in known if one.peak_w is not None]
         if not known or len(peaks_w) < len(known):
             return Prior(max_w, "nameplate")
         return Prior(min(max(peaks_w), max_w), "fingerprint")

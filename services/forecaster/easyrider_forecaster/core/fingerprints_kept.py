@@ -12,11 +12,13 @@ import msgspec
 from easyrider.fingerprints import VARIANTS, Fingerprint
 from easyrider.job_types import JobType
 from easyrider_forecaster.core import fingerprints_match
-from easyrider_forecaster.core.fingerprints_learned import adapted
+from easyrider_forecaster.core.fingerprints_learned import adapted, usual_s
 from easyrider_forecaster.core.fingerprints_match import FITS
 
 _FORGOTTEN_AFTER = 5
 """Runs of its type in a row that were like another variant."""
+_COMPARABLE = 0.5
+"""Of the usual length of a variant's runs: a shorter run that is unlike it tells nothing against it."""
 _MOST_WAITING = 500
 State = Literal["waiting", "believed", "unlike"]
 
@@ -86,14 +88,17 @@ class Memory:
         return [*found, *self._misses]
 
     def forgotten(self) -> list[Fingerprint]:
-        """What no run was like any more; each is said once."""
-        found, self._forgotten = self._forgotten, []
-        return found
+        """What no run was like any more; each is said again until `gone` names it."""
+        return list(self._forgotten)
+
+    def gone(self, one: Fingerprint) -> None:
+        """The store holds it no more, or a newer one."""
+        self._forgotten = [other for other in self._forgotten if other is not one]
 
     def kept(self, one: Fingerprint) -> None:
         """The store holds it now."""
         self._held.pop(one.id, None)
-        self._known.setdefault(one.type.id, {})[one.variant] = one
+        self._hold(one)
         if one in self._misses:
             self._misses.remove(one)
             return
@@ -103,7 +108,7 @@ class Memory:
                 if track.offered[1] is track.shown:  # else it has shown more meanwhile
                     del self._waiting[key]
                     if track.over:
-                        self._miss_others(one)
+                        self._miss_others(one, track.offered[1].seconds)
             elif track.of.id == one.type.id and track.slot == one.variant:
                 track.base, track.revision = one, one.revision  # another run of the same kind goes on top
 
@@ -119,7 +124,7 @@ class Memory:
         """The store holds a newer one: this run goes on top of that. None: it cannot be read, and is replaced."""
         self._misses = [miss for miss in self._misses if miss.id != one.id]
         if held is not None:
-            self._known.setdefault(one.type.id, {})[one.variant] = held
+            self._hold(held)
         else:
             self._held[one.id] = revision
         for track in self._waiting.values():
@@ -131,6 +136,14 @@ class Memory:
         """Types that no job has are read anew with their next job: another region may have learned of them."""
         used = {track.of.id for track in (*running, *self._waiting.values())}
         self._known = {name: known for name, known in self._known.items() if name in used}
+        self._held = {
+            kept_id: at for kept_id, at in self._held.items() if kept_id[: kept_id.rindex("-")] in used
+        }
+
+    def _hold(self, one: Fingerprint) -> None:
+        """Only beside all others of its type: a type of which one variant alone were known would never be read."""
+        if one.type.id in self._known:
+            self._known[one.type.id][one.variant] = one
 
     def _made(self, track: Track, now_unix_s: float) -> Fingerprint:
         """The run on top of the variant that it is like, or as a variant of its own."""
@@ -163,12 +176,13 @@ class Memory:
             given = max(known.values(), key=lambda one: (one.missed, -one.updated_unix_s))
             track.slot, track.revision = given.variant, given.revision
 
-    def _miss_others(self, one: Fingerprint) -> None:
+    def _miss_others(self, one: Fingerprint, seconds: float) -> None:
+        """A run of `seconds` was like this one, and unlike those others that it lasted long enough to be held to."""
         for variant, other in list(self._known[one.type.id].items()):
-            if variant == one.variant:
+            if variant == one.variant or seconds < _COMPARABLE * usual_s(other):
                 continue
             if other.missed + 1 >= _FORGOTTEN_AFTER:
-                self._forgotten.append(other)
+                self._forgotten = [*self._forgotten[1 - _MOST_WAITING :], other]
                 del self._known[one.type.id][variant]
             else:
                 self._misses.append(

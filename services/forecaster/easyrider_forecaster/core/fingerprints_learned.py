@@ -43,6 +43,7 @@ def learned(
     if period_s >= 1e-3 and runs.shape_score[row] >= FITS:
         shape_w = tuple(watts(w) for w in runs.shape_w[row].astype(np.float64))
     mean_w = float(runs.mean_w[row])
+    peak_w = float(ceiling.peak_w[row])
     lengths_s = dips.lengths_s[row][np.isfinite(dips.lengths_s[row])]
     return Fingerprint(
         type=of,
@@ -50,12 +51,12 @@ def learned(
         learned_unix_s=0.0,
         updated_unix_s=0.0,
         max_w=round(max_w, 1),
-        idle_w=watts(float(ranges.floor_w[row])),
+        idle_w=watts(min(float(ranges.floor_w[row]), mean_w)),
         mean_w=watts(mean_w),
         calm_w=watts(float(runs.calm_w[row])) if runs.calm_s[row] >= SEEN_S else None,
         spread_w=watts(float(np.sqrt(max(runs.variance[row], 0.0)))),
-        p99_w=watts(runs.quantile_w(row, 0.99, max_w)),
-        peak_w=watts(float(ceiling.peak_w[row])) if ceiling.observed[row] else None,
+        p99_w=watts(max(runs.quantile_w(row, 0.99, max_w), mean_w)),  # a quantile of cells, of some rows
+        peak_w=watts(max(peak_w, mean_w)) if ceiling.observed[row] else None,
         hidden=round(min(float(runs.hidden_s[row]) / seconds, 1.0), 4),
         period_s=round(period_s, 4) if shape_w else None,
         period_spread=_ratio(np.sqrt(max(runs.period_variance[row], 0.0)) / runs.period_s[row])
@@ -79,16 +80,19 @@ def learned(
 def adapted(old: Fingerprint | None, new: Fingerprint) -> Fingerprint:
     """The new run on top of what is remembered. What a limit hid may raise it, never lower it.
 
-    Times, revision and variant are the old one's (the new one's where there is none).
+    A run that is shorter than those before it moves it by that much less. Times, revision and variant are the old
+    one's (the new one's where there is none).
     """
     if old is None:
         return new
-    weight = max(1.0 / (old.runs + 1), _LEAST_WEIGHT)
+    weight = max(1.0 / (old.runs + 1), _LEAST_WEIGHT) * min(new.seconds / usual_s(old), 1.0)
     hides = new.hidden > _HIDES
 
     def between(before: float, after: float) -> float:
         return before if hides and after < before else round(before + weight * (after - before), 4)
 
+    mean_w = between(old.mean_w, new.mean_w)
+    peak_w = _either(old.peak_w, new.peak_w, between)
     return msgspec.structs.replace(
         new,
         variant=old.variant,
@@ -99,11 +103,11 @@ def adapted(old: Fingerprint | None, new: Fingerprint) -> Fingerprint:
         updated_unix_s=old.updated_unix_s,
         max_w=max(old.max_w, new.max_w),
         idle_w=min(old.idle_w, new.idle_w),
-        mean_w=between(old.mean_w, new.mean_w),
+        mean_w=mean_w,
         calm_w=_either(old.calm_w, new.calm_w, between),
         spread_w=between(old.spread_w, new.spread_w),
         p99_w=between(old.p99_w, new.p99_w),
-        peak_w=_either(old.peak_w, new.peak_w, between),
+        peak_w=None if peak_w is None else max(peak_w, mean_w),  # only one of the two runs may have shown it
         hidden=round(old.hidden + weight * (new.hidden - old.hidden), 4),
         usual_low_s=new.usual_low_s if new.usual_low_s is not None else old.usual_low_s,
         startup=new.startup if new.startup.settles_s is not None else old.startup,
@@ -111,6 +115,11 @@ def adapted(old: Fingerprint | None, new: Fingerprint) -> Fingerprint:
         points=_joined(old.points, new.points),
         **_iteration(old, new, weight, hides),
     )
+
+
+def usual_s(one: Fingerprint) -> float:
+    """How long its runs were in the mean."""
+    return max(one.seconds / max(one.runs, 1), 1.0)
 
 
 def _iteration(old: Fingerprint, new: Fingerprint, weight: float, hides: bool) -> dict[str, object]:
