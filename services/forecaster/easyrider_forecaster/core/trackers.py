@@ -14,8 +14,11 @@ BASES = 2
 STEP = 0.3
 PACE = 0.02
 FORGET = 2.0 ** (-1 / 300)
-FRESH = 100
-"""Scores of a context below which a fixed margin stands in; the highest of them is where the margin starts."""
+FRESH = tuple(max(100, 10 * horizon_s) for horizon_s in HORIZONS_S)
+"""Scores of a context below which a fixed margin stands in; the highest of them is where the margin starts.
+
+Windows of 30 s, one a second, overlap: of a hundred three stand apart, which is too few for one in a hundred.
+"""
 START_MARGIN = {0.9: 0.02, 0.99: 0.04}
 
 
@@ -88,7 +91,7 @@ class Trackers(Rowed):
             scale_w = np.where(np.isfinite(scale_w), scale_w + PACE * (size_w - scale_w), size_w)
             scale_w = np.maximum(scale_w, 0.002 * rating_w[rows])
             step_w = STEP * scale_w * np.where(miss, self.share, self.share - 1.0)
-            first = self._number[rows, context[rows], horizon] < FRESH
+            first = self._number[rows, context[rows], horizon] < FRESH[horizon]
             self._first_w[where] = np.fmax(self._first_w[where], np.where(taken, score_w, -np.inf))
             fresh = ~np.isfinite(self.margin_w[where])
             moved_w = np.where(

@@ -43,7 +43,7 @@ def track(
             scale = max(scale, 0.002 * top)
             scale_w[row, h, b] = scale
             if fresh:
-                if number[row, c, h] < FRESH:
+                if number[row, c, h] < FRESH[h]:
                     continue
                 moved = max(first_w[row, c, h, b], -0.5 * top)
             else:

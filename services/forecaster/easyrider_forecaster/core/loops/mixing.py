@@ -5,7 +5,16 @@ import math
 import numpy as np
 
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
-from easyrider_forecaster.core.mix import DEPTHS, FORGET, MEMORY, NEGLIGIBLE, ORIGINS, SHARPNESS, STARTS
+from easyrider_forecaster.core.mix import (
+    ASLEEP,
+    DEPTHS,
+    FORGET,
+    MEMORY,
+    NEGLIGIBLE,
+    ORIGINS,
+    SHARPNESS,
+    STARTS,
+)
 
 _HORIZONS = len(HORIZONS_S)
 
@@ -52,12 +61,13 @@ def score(
         miss = abs(told - came)
         old = error_w[row, h]
         error_w[row, h] = old + pace * (miss - old) if math.isfinite(old) else miss
+        asleep = ASLEEP * miss
         miss = abs(made[row, slot, 0] - came)
         old = rival_error_w[row, h]
         rival_error_w[row, h] = old + pace * (miss - old) if math.isfinite(old) else miss
         scale = max(max(error_w[row, h], 1e-3 * rating_w[row]), 0.1)
         where = context[row, origin % ORIGINS]
         for expert in range(experts):
-            far = abs(made[row, slot, expert] - came) / scale
-            if not math.isnan(far):
-                loss[row, where, h, expert] = forget * loss[row, where, h, expert] + gain * min(far, 8.0)
+            far = abs(made[row, slot, expert] - came)
+            far = (asleep if math.isnan(far) else far) / scale
+            loss[row, where, h, expert] = forget * loss[row, where, h, expert] + gain * min(far, 8.0)
