@@ -65,6 +65,12 @@ def test_while_the_store_does_not_answer_a_leader_goes_on_as_long_as_acks_show_i
         assert leader.may_publish(lead, LEASES, second + 0.9)
 
 
+def test_an_ack_that_comes_late_does_not_make_the_newest_older():
+    lead = leader.acked(leader.acked(leads(), 5, 103.0), 5, 101.0)
+
+    assert lead.acked_s == 103.0
+
+
 def test_while_the_store_does_not_answer_and_no_ack_comes_it_stops():
     lead = leads()
     for second in range(101, 110):

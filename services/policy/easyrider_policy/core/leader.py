@@ -25,7 +25,7 @@ class Lead:
     taken_s: float = -1e18
     renewed_s: float = -1e18  # start of the last renewal that succeeded
     silent_s: float = -1e18  # end of the last renewal that got no answer
-    acked_s: float = -1e18  # last ack of a node that has our epoch as its highest
+    acked_s: float = -1e18  # newest ack of a node that has our epoch as its highest
     why: str = "not led yet"
 
 
@@ -38,9 +38,9 @@ def seen(lead: Lead, epoch: int) -> Lead:
 
 
 def acked(lead: Lead, highest_epoch: int, now_s: float) -> Lead:
-    """A node said which epoch is its highest."""
+    """A node said at `now_s` which epoch is its highest; one that is heard late takes nothing back."""
     lead = seen(lead, highest_epoch)
-    if lead.phase != "contending" and highest_epoch == lead.epoch and now_s != lead.acked_s:
+    if lead.phase != "contending" and highest_epoch == lead.epoch and now_s > lead.acked_s:
         return replace(lead, acked_s=now_s)
     return lead
 
