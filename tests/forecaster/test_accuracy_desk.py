@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from forecast_region import Region
 
@@ -10,6 +11,7 @@ from easyrider.accuracy import Accuracy
 from easyrider.testing.fake_store import FakeStore
 from easyrider_forecaster.accuracy_desk import KEPT_S, AccuracyDesk
 from easyrider_forecaster.adapters import clocks
+from easyrider_forecaster.core.arrays import HORIZONS_S
 
 
 def load(_node: str, t_s: float) -> float:
@@ -61,6 +63,24 @@ async def test_of_a_job_that_begins_in_anothers_row_nothing_of_the_other_is_told
     await desk_of(region, store).round()
 
     assert {kept_id: one.seconds for kept_id, one in (await kept(store)).items()} == {"r second": 2}
+
+
+async def test_what_was_said_before_a_host_stood_still_is_not_held_against_what_came_after(
+    region: Region,
+) -> None:
+    region.job("llm", "n1")
+    region.run(60, load)
+    (job,), ledger = region.engine.running(), region.engine.ledger
+    seconds, longest = int(ledger.seconds[job.row]), HORIZONS_S.index(30)
+    before = ledger.demand.sums(np.array([job.row]))[0][0, longest]
+    region.t_s += 300.0
+
+    played = iter(region.play(40, load))
+    for _ in range(20):  # windows of 30 s that begin now have not passed
+        next(played)
+
+    assert ledger.seconds[job.row] == seconds + 20
+    assert ledger.demand.sums(np.array([job.row]))[0][0, longest] == before > 0
 
 
 async def test_a_store_that_is_away_costs_the_record_alone(region: Region) -> None:

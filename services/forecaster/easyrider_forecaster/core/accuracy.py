@@ -56,6 +56,11 @@ class Ledger(Lanes):
             part.clear(row)
         super().clear(row)
 
+    def pass_over(self) -> None:
+        """Seconds were never closed: what waits cannot be judged, and is forgotten."""
+        self._origins = Origins()
+        self.rises.pass_over()
+
     def judge(self, block: int, raw: Array, hidden: Array, limit_w: Array) -> None:
         """One closed block: watts (rows, 10), NaN is a gap, which of them a limit hid, and limits (rows,)."""
         self.block = block

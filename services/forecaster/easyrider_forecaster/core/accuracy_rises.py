@@ -44,6 +44,10 @@ class Rises(Lanes):
         fresh = np.isnan(self._announced_s) & np.isfinite(expected_s)
         self._announced_s[fresh], self._since_s[fresh] = expected_s[fresh], now_s
 
+    def pass_over(self) -> None:
+        """Forget what is announced."""
+        self._announced_s[:], self._low[:] = np.nan, False
+
     def judge(self, block: int, raw: Array, sound: Array) -> None:
         """One closed block, (rows, 10). Where it is not `sound`, (rows,), by gap or limit, nothing is judged."""
         with np.errstate(all="ignore"):

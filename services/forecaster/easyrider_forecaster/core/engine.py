@@ -63,6 +63,7 @@ class Engine:
         due_slot = int(np.floor((now_s - self.intake.grace_s) / SLOT_S))
         if due_slot - boards.closed_before > _FARTHEST_BEHIND * BLOCK_SLOTS:
             boards.begin(due_slot // BLOCK_SLOTS * BLOCK_SLOTS)
+            self.ledger.pass_over()
         while boards.closed_before + BLOCK_SLOTS <= due_slot:
             self._close()
             closed += 1
