@@ -184,10 +184,11 @@ async def _planned(bus: Bus) -> list[str]:
 def picture(plan: Plan, age_s: float) -> Group:
     """One plan as two tables: domains in wall kW, jobs in W a GPU with what binds them."""
     stale = f", said {age_s:.0f} s ago" if age_s >= 2 else ""
+    document = f" ({plan.rules_sha256[:12]})" if plan.rules_sha256 else ""
     lead = "leads" if plan.leading else "does not lead"
     head = Text(
         f"{plan.region}: plan {plan.seq} of epoch {plan.epoch} ({plan.cause}), {lead}; rules {plan.tree} "
-        f"version {plan.tree_version}{stale}",
+        f"version {plan.tree_version}{document}{stale}",
         style="bold",
     )
     counts = Text(

@@ -42,6 +42,11 @@ def test_every_job_has_its_limit_and_the_reason_of_it() -> None:
         assert word in line
 
 
+def test_the_rules_are_named_by_version_and_document_where_the_coordinator_says_which() -> None:
+    assert "rules site version 1 (abcdef012345)" in text(plan(rules_sha256="abcdef0123456789" * 4))
+    assert "version 1\n" in text(plan()).replace(" \n", "\n")
+
+
 def test_a_power_that_is_not_known_is_said_so() -> None:
     line = next(line for line in text(plan()).splitlines() if line.startswith("ups"))
 

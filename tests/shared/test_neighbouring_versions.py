@@ -39,7 +39,7 @@ ADDED: dict[str, tuple[str, ...]] = {
     "MeterReading": ("phases_a",),
     "JobEvent": ("image", "configuration", "gpu_model"),
     "SeriesForecast": ("next_rise_s", "next_fall_s"),
-    "Plan": ("reactive_why", "holds", "targets", "regions", "demands"),
+    "Plan": ("reactive_why", "holds", "targets", "regions", "demands", "rules_sha256"),
     "DomainPlan": ("heat", "time_to_trip_s", "excursion_s", "excursion_j", "losses"),
     "RegionPlan": ("released",),
     "Demand": (

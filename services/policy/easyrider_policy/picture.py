@@ -48,6 +48,7 @@ class Picture:
 
     def __init__(self, rules: Rules, region: str, now_s: float) -> None:
         self.rules, self.region, self._began_s = rules, region, now_s
+        self._document: tuple[Rules, str] | None = None  # which rules, and the digest of their document
         self.unfit: tuple[str, ...] = ()  # why these rules cannot be kept safe with the boards heard
         self.ages = Ages()
         self.jobs = JobBook()
@@ -253,6 +254,16 @@ class Picture:
     def forget_unsaid(self, now_s: float) -> None:
         """Drop jobs that nodes which talk no longer say."""
         self.jobs_moved |= self.jobs.forget_unsaid(self.frames_s, now_s)
+
+    @property
+    def rules_sha256(self) -> str:
+        """Of the document in force, which two coordinators of one version may not share. Empty: not reckoned yet."""
+        known = self._document
+        return known[1] if known is not None and known[0] is self.rules else ""
+
+    def documented(self, rules: Rules, sha256: str) -> None:
+        """Somebody wrote out these rules, beside the loop: a large site's take long."""
+        self._document = rules, sha256
 
     def accept(self, rules: Rules) -> None:
         """New rules; everything known of boards, jobs and meters stays."""

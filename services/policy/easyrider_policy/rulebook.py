@@ -124,6 +124,7 @@ class Rulebook:
         while self._written is None or self._written[0] is not self._picture.rules:
             rules = self._picture.rules
             self._written = (rules, await asyncio.to_thread(dump, rules))
+            self._picture.documented(rules, await asyncio.to_thread(digest, self._written[1]))
         return self._written[1]
 
     async def _says_the_same(self, held: bytes, ours: Rules, document: bytes) -> bool:

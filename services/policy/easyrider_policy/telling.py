@@ -62,6 +62,7 @@ def tell(
         targets=target_plans(picture),
         regions=region_plans(picture, now_s),
         demands=demand_plans(picture),
+        rules_sha256=picture.rules_sha256,
     )
 
 

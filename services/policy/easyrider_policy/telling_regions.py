@@ -94,4 +94,5 @@ def tell_lender(
         gap=None,
         plan_ms=0.0,
         regions=region_plans(picture, now_s),
+        rules_sha256=picture.rules_sha256,
     )

@@ -6,7 +6,7 @@ It tells and asks for nothing, and its readers are of every kind: a field that o
 
 from typing import Literal
 
-from easyrider.messages.base import Count, Message, Name, Ratio, Record, Watts
+from easyrider.messages.base import Count, Label, Message, Name, Ratio, Record, Watts
 
 Mode = Literal["observe", "shadow", "pilot", "enforce"]
 
@@ -120,3 +120,6 @@ class Plan(Message, tag="plan", frozen=True, forbid_unknown_fields=False):
     targets: tuple[TargetPlan, ...] = ()
     regions: tuple[RegionPlan, ...] = ()
     demands: tuple[DemandPlan, ...] = ()
+    rules_sha256: Label = (
+        ""  # of the rules in force as a document; empty: not reckoned yet, or the version before
+    )

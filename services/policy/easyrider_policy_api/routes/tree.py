@@ -1,5 +1,6 @@
 """The power tree and rules as one versioned document."""
 
+from asyncio import to_thread
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -8,7 +9,7 @@ from starlette.responses import Response
 
 from easyrider.errors import BadTree
 from easyrider.tree import Rules
-from easyrider.tree_reader import read_document, to_document
+from easyrider.tree_reader import digest, dump, read_document, to_document
 from easyrider_policy_api.core.dry_run import compare
 from easyrider_policy_api.core.snapshot import Snapshot
 from easyrider_policy_api.house import answer, change_of, expected, house_of
@@ -79,9 +80,10 @@ class DryRunTold(Told):
 
 @router.get("/tree", response_model=dict[str, Any], responses=problems(*READS, 404))
 async def read_tree(request: Request, _caller: Viewer) -> Response:
-    """The whole document; its version is the ETag."""
+    """The whole document; its version is the ETag, and its digest is what plans made by it say as `rules_sha256`."""
     rules = await house_of(request).rules.held()
-    return answer(to_document(rules), version=rules.version)
+    sha256 = await to_thread(lambda: digest(dump(rules)))
+    return answer(to_document(rules), version=rules.version, Rules_Sha256=sha256)
 
 
 @router.put(
