@@ -20,6 +20,7 @@ ABLATIONS: dict[str, tuple[str, ...]] = {
     "easyrider-no-events": ("events",),
     "easyrider-no-template": ("template",),
     "easyrider-no-contexts": ("contexts",),
+    "easyrider-no-ar": ("ar",),
 }
 
 

@@ -38,16 +38,17 @@ def test_no_array_makes_detection_fail(values: np.ndarray, rating_w: float, peri
 @given(
     block=arrays.arrays(np.float64, (3, 10), elements=ANY, fill=ANY),
     instant=arrays.arrays(np.float64, (3, 10), elements=ANY, fill=ANY),
+    limit_w=st.none() | arrays.arrays(np.float64, (3,), elements=ANY, fill=ANY),
     again=st.integers(1, 14),
 )
 def test_no_array_makes_the_forecaster_fail_or_leave_the_range_of_its_boards(
-    block: np.ndarray, instant: np.ndarray, again: int
+    block: np.ndarray, instant: np.ndarray, limit_w: np.ndarray | None, again: int
 ) -> None:
     rating_w = np.array([700.0, 400.0, 1000.0])
     bank = Bank(rating_w, 60.0, domains=np.ones((1, 3)))
 
     for second in range(again):
-        bank.observe(np.roll(block, second, axis=1), instant_w=instant)
+        bank.observe(np.roll(block, second, axis=1), instant_w=instant, limit_w=limit_w)
         said = bank.tick()
 
     whole_w = np.array([2100.0])
@@ -56,3 +57,9 @@ def test_no_array_makes_the_forecaster_fail_or_leave_the_range_of_its_boards(
             heard = np.isfinite(watts)
             assert (watts[heard] >= 0.0).all()
             assert ((watts <= most_w[:, None] + 1e-6) | ~heard).all()
+
+    for _ in range(3):
+        bank.observe(np.full((3, 10), 300.0))
+        said = bank.tick()
+    for view in (said.demand, said.draw):
+        assert np.isfinite(view.mean_w).all() and np.isfinite(view.q99_w).all()

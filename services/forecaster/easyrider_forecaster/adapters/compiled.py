@@ -98,7 +98,7 @@ class Compiled(Kernels):
         recent: Recent,
         ahead: Ahead,
         tops: Array,
-        levels_w: tuple[Array, Array],
+        levels_w: tuple[Array, Array, Array],
         arc_bias_w: Array,
         still: Array,
         floor_w: Array,

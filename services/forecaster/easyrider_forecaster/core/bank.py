@@ -48,7 +48,7 @@ class Forecasts:
 class Bank:
     """`rating_w` (series,) is the device maximum; `idle_w` the lowest draw; `domains` (domains, series) shares.
 
-    `without` leaves parts out, for ablations: "events", "template", "contexts". `kernels` does the dear steps:
+    `without` leaves parts out, for ablations: "events", "template", "contexts", "ar". `kernels` does the dear steps:
     arrays of numpy, or `adapters.compiled.Compiled` for thousands of series. With `beside`, periods are looked for
     by calls of `think` between seconds, else by `observe`.
     """
@@ -80,14 +80,16 @@ class Bank:
     def observe(
         self, power_w: Array, *, limit_w: Array | None = None, instant_w: Array | None = None
     ) -> None:
-        """One second: (series, 10) means over 0.1 s, NaN is a gap. `limit_w` (series,): enforced, none is the rating.
+        """One second: (series, 10) means over 0.1 s, NaN is a gap. `limit_w` (series,): enforced, none (NaN) is the rating.
 
         `instant_w` (series, 10) is the sensor's instant field, from which false slow waves are told; without it
         none is. Values that are not finite, negative, or above 1.2 x rating count as gaps.
         """
         power_w = self._sane(power_w)
         instant = np.full(power_w.shape, np.nan) if instant_w is None else self._sane(instant_w)
-        limits_w = self.rating_w if limit_w is None else np.clip(limit_w, self.idle_w, self.rating_w)
+        limits_w = self.rating_w
+        if limit_w is not None:
+            limits_w = np.clip(np.where(np.isnan(limit_w), limits_w, limit_w), self.idle_w, limits_w)
         self._rows = rows = Rows(floor_w=self.idle_w, limit_w=limits_w, max_w=self.rating_w)
         hidden = censor.boards_at_limit(power_w.T, limits_w, self.rating_w).T
         self.outlook.see(power_w, hidden, rows, instant, np.full(power_w.shape, np.nan))

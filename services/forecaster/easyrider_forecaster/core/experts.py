@@ -11,7 +11,7 @@ from easyrider_forecaster.core.recent import Recent
 
 MEAN_EXPERTS = (
     "last", "mean_1s", "mean_5s", "mean_10s", "mean_30s", "mean_60s", "periods", "season", "level", "template",
-    "events", "clean", "changed", "winters",
+    "events", "clean", "changed", "winters", "ar",
 )  # fmt: skip
 PEAK_EXPERTS = (
     "top_h", "top_10s", "top_30s", "top_60s", "arc", "arc_events", "middle_top", "clean_high", "season",
@@ -30,11 +30,12 @@ def means(
     ahead: Ahead,
     level: Array,
     winters: Array,
+    regressed: Array,
     still: Array,
 ) -> Array:
     """All rivals for the mean, (rows, horizons, experts); NaN where one has nothing to say.
 
-    `still` marks rows for which no dip is believed; `level` and `winters` are (rows, horizons).
+    `still` marks rows for which no dip is believed; `level`, `winters`, `regressed` are (rows, horizons).
     """
     rivals = np.full((history.rows, len(HORIZONS_S), len(MEAN_EXPERTS)), np.nan, np.float32)
     newest = history.last(history.demand.value, np.arange(history.rows), 1)
@@ -59,6 +60,7 @@ def means(
     rivals[:, :, 11] = np.where(share > 0, share * low_w + (1 - share) * clean_w, clean_w)
     rivals[:, :, 12] = recent.changed_w[:, None]
     rivals[:, :, 13] = winters + template - (total[:, -1] + pulse.level_w)[:, None]
+    rivals[:, :, 14] = regressed
     return rivals
 
 

@@ -162,6 +162,11 @@ class History(Rowed):
         """The last `blocks` entries of a ring of blocks, newest first, (rows, blocks)."""
         return np.asarray(ring[:, (self.block - np.arange(blocks)) % BLOCKS])
 
+    def last_seconds(self, rows: Array, seconds: int = _LONG_BLOCKS) -> Array:
+        """One-second means of demand, oldest first, NaN is a gap or lies before the first, (len(rows), seconds)."""
+        order = (self.block + 1 - seconds + np.arange(seconds)) % _LONG_BLOCKS
+        return np.asarray(self.seconds[rows[:, None], order], dtype=np.float64)
+
     def gap_free_tail(self, row: int) -> Array:
         """The latest run of at least 40 seconds without a gap (one-second means of demand), or fewer values."""
         order = (self.block + 1 + np.arange(_LONG_BLOCKS)) % _LONG_BLOCKS

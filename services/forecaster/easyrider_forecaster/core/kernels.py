@@ -55,7 +55,7 @@ class Kernels:
         recent: Recent,
         ahead: Ahead,
         tops: Array,
-        levels_w: tuple[Array, Array],
+        levels_w: tuple[Array, Array, Array],
         arc_bias_w: Array,
         still: Array,
         floor_w: Array,

@@ -18,9 +18,10 @@ from easyrider_forecaster.core.mix import IN_DIP, MOVING, NEAR_DIP, STEADY, Mix
 from easyrider_forecaster.core.peak_bias import ArcBias
 from easyrider_forecaster.core.pulse import Pulse
 from easyrider_forecaster.core.recent import Recent
+from easyrider_forecaster.core.regression import Regression
 from easyrider_forecaster.core.trackers import Trackers
 
-_FIRST_MEAN_LOSS = (0.0, 0.0, 1.0, 1.0, 2.0, 2.4, 1.0, 1.0, 1.0, 0.5, 0.5, 1.0, 0.5, 1.0)
+_FIRST_MEAN_LOSS = (0.0, 0.0, 1.0, 1.0, 2.0, 2.4, 1.0, 1.0, 1.0, 0.5, 0.5, 1.0, 0.5, 1.0, 1.0)
 _FIRST_PEAK_LOSS = (0.0, 0.0, 0.5, 1.0, 1.0, 0.5, 1.0, 1.0, 1.0)
 _ROLLING = 3
 """Horizons up to 5 s have a rolling quantile; the scores of the others come too late for one."""
@@ -64,11 +65,12 @@ class Outlook:
         self._tops = np.zeros((0, len(WINDOWS_S)))
         self.history, self.ceiling, self.levels = History(0), Ceiling(0), Levels(0)
         self.pulse, self.dips, self.recent, self.arc_bias = Pulse(0), Dips(0), Recent(0), ArcBias(0)
+        self.regression = Regression(0)
         self.means, self.peaks = Mix(0, _FIRST_MEAN_LOSS), Mix(0, _FIRST_PEAK_LOSS)
         self.bound = PeakBound(0, _ROLLING, _SCORE_W)
         self.far90, self.far99 = Trackers(0, 0.9, picks=False), Trackers(0, 0.99)
         self.parts = (
-            self.history, self.ceiling, self.levels, self.pulse, self.dips, self.recent, self.arc_bias,
+            self.history, self.ceiling, self.levels, self.pulse, self.dips, self.recent, self.arc_bias, self.regression,
             self.means, self.peaks, self.bound, self.far90, self.far99,
         )  # fmt: skip
 
@@ -92,6 +94,8 @@ class Outlook:
         self.recent.see(history, pulse, rows.floor_w, rows.max_w)
         second_w = history.mean(1)
         self.levels.step(np.stack((second_w, self._unseasoned(second_w)), axis=1), rows.floor_w, rows.max_w)
+        if "ar" not in self.without:
+            self.regression.learn(history)
         self._tops = kernels.tops(history)
         for column, horizon_s in enumerate(HORIZONS_S):
             self._score(block, column, horizon_s, rows)
@@ -107,7 +111,8 @@ class Outlook:
         context = self._context(ahead, still)
         means, peaks = self.kernels.rivals(
             history, pulse, self.dips, self.recent, ahead, self._tops,
-            (self.levels.means(0), self.levels.means(1)), self.arc_bias.bias_w, still, rows.floor_w, rows.max_w,
+            (self.levels.means(0), self.levels.means(1), self._regressed()), self.arc_bias.bias_w, still,
+            rows.floor_w, rows.max_w,
         )  # fmt: skip
         for row in self.dips.told(pulse):  # what was announced needs no record to be believed
             means[row][np.ix_(ahead.inside_s[row] > 0, _BLIND)] = np.nan
@@ -148,6 +153,11 @@ class Outlook:
         ahead = self._expected()
         fall_s = np.where(pulse.in_dip, np.nan, np.fmin(fall_s, np.maximum(ahead.until_s, 0.0)))
         return np.where(pulse.in_dip, ahead.left_s, rise_s), fall_s
+
+    def _regressed(self) -> Array:
+        if "ar" in self.without:
+            return np.full((self.history.rows, len(HORIZONS_S)), np.nan)
+        return self.regression.means(self.history)
 
     def _expected(self) -> Ahead:
         if self._ahead is None:

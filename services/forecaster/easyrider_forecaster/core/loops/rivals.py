@@ -17,7 +17,7 @@ def rivals(
     end: int, value: Array, total: Array, number: Array, block_top: Array, tops: Array, in_dip: Array, period: Array,
     phase: Array, level_w: Array, shape_w: Array, inside_s: Array, through: Array, still: Array, depth_w: Array,
     clean_w: Array, clean_high_w: Array, middle_top_w: Array, changed_w: Array, level_means_w: Array,
-    winters_w: Array, arc_bias_w: Array, floor_w: Array, max_w: Array, means: Array, peaks: Array,
+    winters_w: Array, regressed_w: Array, arc_bias_w: Array, floor_w: Array, max_w: Array, means: Array, peaks: Array,
 ) -> None:  # fmt: skip
     """The last two, (rows, horizons, experts), are written, within [floor, device maximum]."""
     sums = np.empty(BINS + 1)
@@ -117,6 +117,7 @@ def rivals(
             clean = math.nan if still[row] else clean_w[row]
             means[row, h, 11] = share * low_w + (1 - share) * clean if share > 0 else clean
             means[row, h, 13] = winters_w[row, h] + means[row, h, 9] - (whole_w + level_w[row])
+            means[row, h, 14] = regressed_w[row, h]
             outlasts = through[row, h] and not still[row]
             for column in range(4):
                 top = tops[row, h if column == 0 else column + 2]
