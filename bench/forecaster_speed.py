@@ -2,7 +2,8 @@
 
 Loads are synthetic square waves with noise, stalls and checkpoints (`sources`). CPU seconds of this process, so that
 a busy machine counts less; wall time beside them. Every tick is counted, detection and fits go on meanwhile: the
-detector in the gaps between ticks, as in the service, and fits in a worker process that is never idle.
+detector in the gaps between ticks, as in the service, and fits in the service's worker process, idle and saturated by
+turns: `fits_idle` and `fits_saturated` tell the ticks of each apart.
 Writes bench/out/forecaster_speed.json.
 """
 
@@ -14,21 +15,25 @@ import subprocess
 import sys
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from easyrider_forecaster.adapters import compiling
+from easyrider_forecaster.adapters import compiling, fit_pool
 from easyrider_forecaster.core.accuracy import Ledger, Said
+from easyrider_forecaster.core.arrays import Array
 from easyrider_forecaster.core.bank import Bank
-from easyrider_forecaster.core.fits import FitRequest
+from easyrider_forecaster.core.fits import FitRequest, FitResult
 from easyrider_forecaster.core.kernels import Kernels
 
 OUT = Path(__file__).parent / "out"
 RATING_W, IDLE_W = 700.0, 75.0
 _STALL_SLOTS = 15
+_BATCH = 16
+_TURN = 10
+"""Ticks with an idle fit process, then as many with one that always has another batch waiting, and so on."""
 
 
 class Loads:
@@ -53,16 +58,11 @@ class Loads:
         return np.asarray(power_w + self._rng.normal(0, 7.0, power_w.shape))
 
 
-def _fit_forever(seconds: float) -> tuple[int, float]:
-    """Level parameters again and again, as the service's fit process does; how many, and its memory in MB."""
-    from easyrider_forecaster.adapters import ets
-
-    rng, number, end_s = np.random.default_rng(1), 0, time.monotonic() + seconds
-    while time.monotonic() < end_s:
-        values_w = 500 + np.cumsum(rng.normal(0, 3, 200)) + rng.normal(0, 10, 200)
-        ets.fit(FitRequest("job", 60, values_w))
-        number += 1
-    return number, _own_mb()
+def _requests() -> list[FitRequest]:
+    """A batch as the service asks for it: sixteen walks of five minutes."""
+    rng = np.random.default_rng(1)
+    walks = 500 + np.cumsum(rng.normal(0, 3, (_BATCH, 300)), axis=1) + rng.normal(0, 10, (_BATCH, 300))
+    return [FitRequest(f"job-{row}", 300, values_w) for row, values_w in enumerate(walks)]
 
 
 def _own_mb() -> float:
@@ -74,14 +74,22 @@ def _own_mb() -> float:
 
 
 def ticks(series: int, seconds: int, warm: int, kernels: Kernels | None) -> dict[str, object]:
-    """CPU and wall time of each of `seconds` ticks after `warm` others, with a fit process that is never idle."""
+    """CPU and wall time of each of `seconds` ticks after `warm` others, half of them beside a saturated fit process."""
     bank, loads = Bank(np.full(series, RATING_W), IDLE_W, kernels=kernels, beside=True), Loads(series)
     ledger, free, every = Ledger(series), np.zeros((series, 10), np.bool_), np.ones(series, np.bool_)
     line_w = np.full(series, 0.6 * RATING_W)
-    cpu_s, wall_s, beside_s, ledger_s = [], [], [], []
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_nice) as pool:
-        fits = None
+    cpu_s, wall_s, beside_s, ledger_s, saturated = [], [], [], [], []
+    waiting: list[Future[list[FitResult]]] = []
+    batches, requests = 0, _requests()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=fit_pool.begin) as pool:
+        pool.submit(fit_pool.fit_there, requests[:1]).result()
         for second in range(warm + seconds):
+            busy = second >= warm and (second - warm) // _TURN % 2 == 1
+            while waiting and (waiting[0].done() or not busy):
+                waiting.pop(0).result()
+                batches += 1
+            while busy and len(waiting) < 2:
+                waiting.append(pool.submit(fit_pool.fit_there, requests))
             power_w = loads.second(second)
             cpu, wall = time.process_time(), time.perf_counter()
             bank.observe(power_w)
@@ -100,25 +108,23 @@ def ticks(series: int, seconds: int, warm: int, kernels: Kernels | None) -> dict
                 wall_s.append(wall)
                 ledger_s.append(judged)
                 beside_s.append(time.process_time() - begun)
-            elif second == warm - 1:
-                fits = pool.submit(_fit_forever, 2.0 * seconds * max(wall, 0.05))
-        mb = _own_mb()
-        number, worker_mb = fits.result() if fits is not None else (0, float("nan"))
+                saturated.append(busy)
+        mb, worker_mb = _own_mb(), pool.submit(_own_mb).result()
+    within = np.array(saturated)
     return {
         "series": series,
         "kernels": kernels.name if kernels is not None else "numpy",
         "ticks": seconds,
-        "cpu_ms_median": round(1e3 * float(np.median(cpu_s)), 1),
-        "cpu_ms_p99": round(1e3 * float(np.quantile(cpu_s, 0.99)), 1),
-        "wall_ms_median": round(1e3 * float(np.median(wall_s)), 1),
-        "wall_ms_p99": round(1e3 * float(np.quantile(wall_s, 0.99)), 1),
+        **_times(np.array(cpu_s), np.array(wall_s)),
+        "fits_idle": _times(np.array(cpu_s)[~within], np.array(wall_s)[~within]),
+        "fits_saturated": _times(np.array(cpu_s)[within], np.array(wall_s)[within]),
         "ledger_cpu_ms_median": round(1e3 * float(np.median(ledger_s)), 2),
         "detector_cpu_ms_median": round(1e3 * float(np.median(beside_s)), 1),
         "us_per_series_tick": round(1e6 * float(np.median(cpu_s)) / series, 2),
         "us_per_series_tick_with_detector": round(
             1e6 * float(np.median(np.add(cpu_s, beside_s))) / series, 2
         ),
-        "fits_meanwhile": number,
+        "fits_meanwhile": _BATCH * batches,
         "own_mb": round(mb, 1),
         "fit_process_mb": round(worker_mb, 1),
         "together_mb": round(mb + worker_mb, 1),
@@ -126,10 +132,12 @@ def ticks(series: int, seconds: int, warm: int, kernels: Kernels | None) -> dict
     }
 
 
-def _nice() -> None:
-    import os
-
-    os.nice(15)
+def _times(cpu_s: Array, wall_s: Array) -> dict[str, float]:
+    return {
+        f"{name}_ms_{figure}": round(1e3 * float(np.quantile(times_s, share)), 1)
+        for name, times_s in (("cpu", cpu_s), ("wall", wall_s))
+        for figure, share in (("median", 0.5), ("p99", 0.99))
+    }
 
 
 def arima(origins: int = 8) -> dict[str, float]:

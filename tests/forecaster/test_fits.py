@@ -1,5 +1,6 @@
 """Level parameters come from another process; the loop stays lean and survives its death."""
 
+import asyncio
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from easyrider_forecaster.adapters import fit_pool
 from easyrider_forecaster.adapters.fit_pool import FitPool
+from easyrider_forecaster.core.bank import Bank
 from easyrider_forecaster.core.fits import FitRequest
 from easyrider_forecaster.core.level import LevelParameters, Levels
 
@@ -69,6 +71,40 @@ async def test_a_killed_fit_process_is_named_and_replaced() -> None:
         assert await pool.fit([]) == []
     finally:
         pool.close()
+
+
+async def test_a_saturated_fit_process_takes_nothing_from_the_ticks_beside_it() -> None:
+    """Batches wait all the while; a tick costs the loop what it costs alone, and the loop never waits for a batch."""
+    bank, rng = Bank(np.full(60, 700.0), 75.0), np.random.default_rng(4)
+    for _ in range(5):
+        bank.observe(rng.normal(500, 20, (60, 10)))
+        bank.tick()
+
+    async def ticks(number: int) -> float:
+        cpu_s = []
+        for _ in range(number):
+            begun_s = time.process_time()
+            bank.observe(rng.normal(500, 20, (60, 10)))
+            bank.tick()
+            cpu_s.append(time.process_time() - begun_s)
+            await asyncio.sleep(0)
+        return float(np.median(cpu_s))
+
+    pool = FitPool()
+    try:
+        await pool.fit([FitRequest("j", 60, _wandering(1))])
+        alone_s = await ticks(30)
+        batch = asyncio.create_task(pool.fit([FitRequest("j", 60, _wandering(n)) for n in range(2000)]))
+        await asyncio.sleep(0)
+        beside_s = await ticks(30)
+        unfinished = pool.busy and not batch.done()
+    finally:
+        pool.close()
+        batch.cancel()
+        await asyncio.gather(batch, return_exceptions=True)
+
+    assert unfinished
+    assert beside_s < 2.0 * alone_s
 
 
 FITS_FOR_EVER = """

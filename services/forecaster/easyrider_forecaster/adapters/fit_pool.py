@@ -4,6 +4,7 @@ import asyncio
 import multiprocessing
 import multiprocessing.connection
 import os
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -24,10 +25,10 @@ class FitPool:
         """Results in the order of the requests. Raises `BrokenProcessPool` where the process died meanwhile."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=begin)
         self.busy = True
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _fit_there, requests)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, fit_there, requests)
         except BrokenProcessPool:
             self.close()
             raise
@@ -43,8 +44,10 @@ class FitPool:
             self._pool = None
 
 
-def _begin() -> None:
+def begin() -> None:
+    """What the process does first: it steps back behind everybody, and leaves out what fits do not need."""
     os.nice(_NICE)
+    sys.modules.setdefault("pyarrow", None)  # type: ignore[arg-type]  # pandas takes it where it is there: 26 MB
     threading.Thread(target=_end_with_the_forecaster, daemon=True).start()
 
 
@@ -56,7 +59,8 @@ def _end_with_the_forecaster() -> None:
     os._exit(1)
 
 
-def _fit_there(requests: list[FitRequest]) -> list[FitResult]:
+def fit_there(requests: list[FitRequest]) -> list[FitResult]:
+    """One batch in this process."""
     from easyrider_forecaster.adapters import ets  # heavy; loaded in the child alone
 
     return [ets.fit(request) for request in requests]
