@@ -53,6 +53,7 @@ bench: $(TEST) ## measure planner, twin and agent; writes bench/out
 	$(BIN)/python bench/planner_scattered.py
 	$(BIN)/python bench/twin.py
 	$(BIN)/python bench/day.py
+	$(BIN)/python bench/steady.py
 	$(BIN)/python bench/periods.py
 	$(BIN)/python bench/fingerprints.py
 	$(BIN)/python bench/agent.py
