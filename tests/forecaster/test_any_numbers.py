@@ -62,4 +62,5 @@ def test_no_array_makes_the_forecaster_fail_or_leave_the_range_of_its_boards(
         bank.observe(np.full((3, 10), 300.0))
         said = bank.tick()
     for view in (said.demand, said.draw):
-        assert np.isfinite(view.mean_w).all() and np.isfinite(view.q99_w).all()
+        assert np.isfinite(view.mean_w).all()
+        assert np.isfinite(view.q99_w).all()

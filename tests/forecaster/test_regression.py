@@ -60,7 +60,7 @@ def test_nothing_is_said_where_nothing_can_be_learned(seconds_w: np.ndarray) -> 
 
 
 def test_a_row_that_was_cleared_says_nothing_until_it_has_learned_anew() -> None:
-    history, regression = _heard(np.random.default_rng(3).normal(500, 20, (2, 120)))
+    history, regression = _heard(np.random.default_rng(3).normal(500, 20, (2, 200)))
     assert np.isfinite(regression.means(history)).all()
 
     regression.clear(1)

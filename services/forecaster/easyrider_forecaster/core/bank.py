@@ -8,6 +8,7 @@
         said.demand.peak_w  # (20, 5): point forecast (median) of the highest 0.1 s mean within each horizon
         said.demand.q90_w, said.demand.q99_w  # (20, 5): its 0.90 and 0.99 quantiles
         said.draw  # the same under the limit in force (`limit_w` of `observe`)
+        said.mean_quantiles_w  # (20, 5, 3): 0.5, 0.9 and 0.99 quantiles of the mean (mean_quantiles.LEVELS)
         said.period_s, said.next_rise_s, said.next_fall_s  # (20,): s, NaN where unknown
         said.domain_demand.mean_w, said.domain_demand.q99_w  # (1, 5): W of the sum
 
@@ -43,6 +44,7 @@ class Forecasts:
     next_fall_s: Array
     domain_demand: View
     domain_draw: View
+    mean_quantiles_w: Array
 
 
 class Bank:
@@ -80,10 +82,11 @@ class Bank:
     def observe(
         self, power_w: Array, *, limit_w: Array | None = None, instant_w: Array | None = None
     ) -> None:
-        """One second: (series, 10) means over 0.1 s, NaN is a gap. `limit_w` (series,): enforced, none (NaN) is the rating.
+        """One second: (series, 10) means over 0.1 s, NaN is a gap. `limit_w` (series,) is enforced.
 
-        `instant_w` (series, 10) is the sensor's instant field, from which false slow waves are told; without it
-        none is. Values that are not finite, negative, or above 1.2 x rating count as gaps.
+        `limit_w` that is NaN, or none, is the rating. `instant_w` (series, 10) is the sensor's instant field, from
+        which false slow waves are told; without it none is. Values that are not finite, negative, or above 1.2 x rating
+        count as gaps.
         """
         power_w = self._sane(power_w)
         instant = np.full(power_w.shape, np.nan) if instant_w is None else self._sane(instant_w)
@@ -116,7 +119,8 @@ class Bank:
         )
         rise_s, fall_s = self.outlook.edges_s(self._rows)
         period_s = np.where(self.detector.alias, np.nan, self.detector.periods.period_s)
-        return Forecasts(demand, draw, period_s, rise_s, fall_s, domain_demand, domain_draw)
+        quantiles_w = self.outlook.mean_quantiles.around(demand.mean_w, self.rating_w)
+        return Forecasts(demand, draw, period_s, rise_s, fall_s, domain_demand, domain_draw, quantiles_w)
 
     def _sane(self, power_w: Array) -> Array:
         """A copy with gaps where no power can be read out of a number."""

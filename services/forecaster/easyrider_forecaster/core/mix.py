@@ -67,6 +67,12 @@ class Mix(Rowed):
             return np.full(self.rows, np.nan)
         return self._made[:, slot_of(origin, horizon), expert].astype(np.float64)
 
+    def said(self, origin: int, horizon: int) -> Array:
+        """What the mix said at `origin`, (rows,); NaN where nothing was said then."""
+        if not self.knows(origin):
+            return np.full(self.rows, np.nan)
+        return self._said[:, slot_of(origin, horizon)].astype(np.float64)
+
     def best(self, horizon: int) -> Array:
         """Index of the heaviest rival of each row where nothing unusual goes on."""
         return np.asarray(self.loss[:, STEADY, horizon].argmin(axis=1))

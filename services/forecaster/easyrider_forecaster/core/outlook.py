@@ -14,6 +14,7 @@ from easyrider_forecaster.core.dips import Ahead, Dips
 from easyrider_forecaster.core.history import History
 from easyrider_forecaster.core.kernels import WINDOWS_S, Kernels
 from easyrider_forecaster.core.level import Levels
+from easyrider_forecaster.core.mean_quantiles import MeanQuantiles
 from easyrider_forecaster.core.mix import IN_DIP, MOVING, NEAR_DIP, STEADY, Mix
 from easyrider_forecaster.core.peak_bias import ArcBias
 from easyrider_forecaster.core.pulse import Pulse
@@ -65,13 +66,13 @@ class Outlook:
         self._tops = np.zeros((0, len(WINDOWS_S)))
         self.history, self.ceiling, self.levels = History(0), Ceiling(0), Levels(0)
         self.pulse, self.dips, self.recent, self.arc_bias = Pulse(0), Dips(0), Recent(0), ArcBias(0)
-        self.regression = Regression(0)
+        self.regression, self.mean_quantiles = Regression(0), MeanQuantiles(0)
         self.means, self.peaks = Mix(0, _FIRST_MEAN_LOSS), Mix(0, _FIRST_PEAK_LOSS)
         self.bound = PeakBound(0, _ROLLING, _SCORE_W)
         self.far90, self.far99 = Trackers(0, 0.9, picks=False), Trackers(0, 0.99)
         self.parts = (
             self.history, self.ceiling, self.levels, self.pulse, self.dips, self.recent, self.arc_bias, self.regression,
-            self.means, self.peaks, self.bound, self.far90, self.far99,
+            self.mean_quantiles, self.means, self.peaks, self.bound, self.far90, self.far99,
         )  # fmt: skip
 
     def see(self, raw: Array, boards_hidden: Array, rows: Rows, instant: Array, unlike: Array) -> None:
@@ -241,7 +242,9 @@ class Outlook:
         hidden = np.asarray(history.blocks_back(history.hidden, horizon_s).any(axis=1))
         peak_w, kernels = self._tops[:, column].astype(np.float64), self.kernels
         free = whole & ~hidden
-        kernels.score(self.means, block, column, history.mean(horizon_s), free, rows.max_w)
+        mean_w, said_w = history.mean(horizon_s), self.means.said(block - horizon_s, column)
+        self.mean_quantiles.score(column, said_w, mean_w, free, rows.max_w)
+        kernels.score(self.means, block, column, mean_w, free, rows.max_w)
         arc_w = self.peaks.made(block - horizon_s, column, experts.PEAK_EXPERTS.index("arc"))
         self.arc_bias.score(column, peak_w, arc_w, free & ~self.pulse.in_dip)
         kernels.score(self.peaks, block, column, peak_w, free, rows.max_w)

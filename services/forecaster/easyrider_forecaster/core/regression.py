@@ -17,8 +17,10 @@ _SHRINK = 0.02
 """Share of the variance that is added to it: one period fits eight lags too well."""
 _MOST_REFLECTED = 0.995
 """All reflection coefficients of a stable recursion are below one (Schur and Cohn)."""
-EVERY = 30
+EVERY = 60
 """Seconds between two fits of a row."""
+_AT_ONCE = 64
+"""Rows whose windows are laid out in memory together: 700 KB."""
 
 
 class Regression(Rowed):
@@ -32,16 +34,20 @@ class Regression(Rowed):
     def learn(self, history: History) -> None:
         """Fit the rows whose turn it is."""
         rows = cohort(self.rows, history.block, EVERY)
-        if not len(rows):
-            return
+        for first in range(0, len(rows), _AT_ONCE):
+            self._fit(history, rows[first : first + _AT_ONCE])
+
+    def _fit(self, history: History, rows: Array) -> None:
         means_w = history.last_seconds(rows)
-        seen = np.lib.stride_tricks.sliding_window_view(means_w, ORDER + 1, axis=1)
-        whole = np.isfinite(seen).all(axis=2)
-        number = whole.sum(axis=1)
         known = np.isfinite(means_w)
+        run = np.cumsum(np.pad(known, ((0, 0), (1, 0))), axis=1)
+        whole = run[:, ORDER + 1 :] - run[:, : -ORDER - 1] == ORDER + 1
+        number = whole.sum(axis=1)
         middle_w = np.where(known, means_w, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        seen = np.where(whole[:, :, None], seen - middle_w[:, None, None], 0.0)
-        moments = np.matmul(seen.transpose(0, 2, 1), seen)
+        about_w = np.where(known, means_w - middle_w[:, None], 0.0)
+        lagged = [about_w[:, lag : lag + whole.shape[1]] * whole for lag in range(ORDER + 1)]
+        seen = np.stack(lagged, axis=1).astype(np.float32)
+        moments = np.matmul(seen, seen.transpose(0, 2, 1)).astype(np.float64)
         within, across = moments[:, :ORDER, :ORDER], moments[:, :ORDER, ORDER:]
         spread = np.trace(within, axis1=1, axis2=2) / ORDER
         ready = (number >= LEAST) & (spread > number)  # a constant repeats itself without help
