@@ -18,6 +18,7 @@ from easyrider.messages import (
 from easyrider.service import run
 from easyrider.store import Store
 from easyrider_policy.adapters.demotions_file import DemotionsFile
+from easyrider_policy.adapters.learned_file import LearnedFile
 from easyrider_policy.adapters.peaks_file import PeaksFile
 from easyrider_policy.adapters.rules_folder import RulesFolder
 from easyrider_policy.adapters.stages_file import StagesFile
@@ -39,6 +40,7 @@ from easyrider_policy.intake import Intake
 from easyrider_policy.keeping import write_behind
 from easyrider_policy.leaders_word import LeadersWord, hear_leader
 from easyrider_policy.leadership import Leadership
+from easyrider_policy.learned_keeping import LearnedKeeper
 from easyrider_policy.loop import Loop
 from easyrider_policy.news import News
 from easyrider_policy.peak_keeping import PeakKeeper
@@ -89,6 +91,7 @@ async def start(config: Config, life: Life) -> None:
         picture.demotions = Demotions(demoted.read(), rules.version)
         stages = StageKeeper(picture, StagesFile(config.state_dir))
         peaks = PeakKeeper(picture, PeaksFile(config.state_dir))
+        learned = LearnedKeeper(picture, LearnedFile(config.state_dir))
         scribe = Scribe(journal, clocks.boot_ns)
         untold: list[Tiding] = []
         chosen = planner(config.policy, lambda: picture.rules, untold.append)
@@ -145,6 +148,7 @@ async def start(config: Config, life: Life) -> None:
         life.spawn("demands", child.run())
         life.spawn("peaks", peaks.run())
         life.spawn("stages", stages.run())
+        life.spawn("learned", learned.run())
         life.spawn("dark regions", dark.run())
         life.spawn("demotions", demoting.run())
         await life.until_stopped()

@@ -72,6 +72,12 @@ class LearnedCurves:
         self.since_move[jobs] += 1.0
         self._judge(jobs[(self.heard[jobs] >= ENOUGH) & (self.since_move[jobs] >= MOVES_EVERY)])
 
+    def recall(self, job: int, shape: int, trusted: bool, heard: float, sums: Floats, told: Floats) -> None:
+        """What was learned of a job before a restart: `sums` (2, shapes), `told` (2,)."""
+        self.shape[job], self.trusted[job], self.heard[job] = shape, trusted, heard
+        self.sums[:, :, job], self.told[:, job] = sums, told
+        self.version += 1
+
     def forget(self, jobs: Ints) -> None:
         """Another program, another curve."""
         self.version += 1

@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 MOST: Final = 1.03
 """What may be drawn per watt of limit, in every sum of what could be: no card's own sensor proves less
 (shared/decisions/0030)."""
-_PLAUSIBLE: Final = (0.90, 1.10)
+PLAUSIBLE: Final = (0.90, 1.10)
 _PER_S: Final = 0.05
 _STILL: Final = 0.003
 
@@ -34,7 +34,7 @@ class Overshoot:
     def add(self, mean_w: Floats, limit_w: Floats, bound: Bools, span_s: float) -> None:
         """Take means (G,) over `span_s` of boards; `bound` (G,): held by a limit that stood still."""
         seen = np.where(limit_w > 0, mean_w / np.where(limit_w > 0, limit_w, 1.0), np.nan)
-        good = bound & (seen > _PLAUSIBLE[0]) & (seen < _PLAUSIBLE[1])
+        good = bound & (seen > PLAUSIBLE[0]) & (seen < PLAUSIBLE[1])
         if not good.any():
             return
         # The plain mean of what was seen, until it is as slow as it may become: no board waits to be known.
@@ -46,3 +46,9 @@ class Overshoot:
         if moved.any():
             self.counted[moved] = wanted[moved]
             self.version += 1
+
+    def recall(self, row: int, ratio: float, learned_s: float) -> None:
+        """A board's ratio from before a restart. It counts as none at least, and gives way as it was slow to."""
+        self.ratio[row], self.learned_s[row] = ratio, min(learned_s, 1.0 / _PER_S)
+        self.counted[row] = min(max(ratio, 1.0), MOST)
+        self.version += 1
