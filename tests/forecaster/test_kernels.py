@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from easyrider_forecaster.adapters import compiling
 from easyrider_forecaster.core.bank import Bank, Forecasts
 from easyrider_forecaster.core.kernels import Kernels
 
@@ -56,3 +57,24 @@ def test_loops_over_rows_say_what_the_arrays_say(
                 np.testing.assert_allclose(found, expected, rtol=1e-3, atol=0.05, equal_nan=True)
         np.testing.assert_allclose(other.next_fall_s, one.next_fall_s, atol=0.01, equal_nan=True)
     assert np.isfinite(arrays[-1].period_s).any()
+
+
+@pytest.mark.slow
+def test_steps_are_compiled_by_another_process_and_read_by_this_one() -> None:
+    kernels = compiling.ready()
+
+    steps = vars(kernels).values()
+    assert all(step.stats.cache_hits for step in steps)
+    assert not any(step.stats.cache_misses for step in steps)
+
+
+def test_where_nothing_can_be_written_the_steps_are_made_here_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nowhere(**_: str) -> None:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(compiling.tempfile, "TemporaryDirectory", nowhere)
+    monkeypatch.setattr(compiled.Compiled.__init__, "__defaults__", (lambda loop: loop,))
+
+    assert compiling.ready().name == "numba"

@@ -4,10 +4,12 @@ Importing this costs about 90 MB, making a `Compiled` some ten seconds of one co
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core.caching import NullCache
 
 from easyrider_forecaster.core.arrays import HORIZONS_S, Array
 from easyrider_forecaster.core.bound import PeakBound
@@ -28,6 +30,16 @@ def compiled(loop: Callable[..., None]) -> Any:
     return numba.njit(nogil=True, error_model="numpy")(loop)
 
 
+def kept_in(folder: Path) -> Callable[[Callable[..., None]], Any]:
+    """The same, read from the folder where it is there, and else written there."""
+    numba.config.CACHE_DIR = str(folder)
+
+    def make(loop: Callable[..., None]) -> Any:
+        return numba.njit(nogil=True, error_model="numpy", cache=True)(loop)
+
+    return make
+
+
 class Compiled(Kernels):
     """Compiles each step at its first use."""
 
@@ -41,6 +53,11 @@ class Compiled(Kernels):
         self._track, self._tail = make(bounds.track), make(bounds.tail)
         self._highs, self._middles = make(bounds.highs), make(bounds.middles)
         self._tops, self._edges, self._last = make(windows.tops), make(shapes.edges), make(shapes.last_means)
+
+    def keep_no_more(self) -> None:
+        """What is compiled from now on is written nowhere: the folder may be gone."""
+        for step in vars(self).values():
+            step._cache = NullCache()
 
     def beat(self, pulse: Pulse, power_w: Array, hidden: Array, floor_w: Array, max_w: Array) -> None:
         """One block of samples, (rows, 10)."""

@@ -243,7 +243,8 @@ class Outlook:
         peak_w, kernels = self._tops[:, column].astype(np.float64), self.kernels
         free = whole & ~hidden
         mean_w, said_w = history.mean(horizon_s), self.means.said(block - horizon_s, column)
-        self.mean_quantiles.score(column, said_w, mean_w, free, rows.max_w)
+        if (block + column) % self._turns() == 0:
+            self.mean_quantiles.score(column, said_w, mean_w, free, rows.max_w)
         kernels.score(self.means, block, column, mean_w, free, rows.max_w)
         arc_w = self.peaks.made(block - horizon_s, column, experts.PEAK_EXPERTS.index("arc"))
         self.arc_bias.score(column, peak_w, arc_w, free & ~self.pulse.in_dip)
