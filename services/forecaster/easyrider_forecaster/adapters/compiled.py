@@ -32,7 +32,7 @@ def compiled(loop: Callable[..., None]) -> Any:
 
 def kept_in(folder: Path) -> Callable[[Callable[..., None]], Any]:
     """The same, read from the folder where it is there, and else written there."""
-    numba.config.CACHE_DIR = str(folder)
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
 
     def make(loop: Callable[..., None]) -> Any:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(loop)
