@@ -33,6 +33,8 @@ BOARDS_WAIT_S, JOBS_WAIT_S = 1 / 2000, 1 / 20000
 one by one, and to take in a large one takes long."""
 CALM_S = 0.25
 """Once no further board was told of for so long, the rest of that wait is spared."""
+STANDING_S = 0.5
+"""Of a large site the same for alarms that the last plan has seen: what it asked for takes longer to show anyway."""
 PLAIN = ("tick", "wake")
 """Causes whose orders can wait for a turn of others."""
 URGENT_S = 0.2
@@ -91,6 +93,8 @@ class Coordinator:
     def glance(self, now_s: float) -> Look | None:
         """What those who woke are answered at once, lowers alone; None where everything should be looked at instead."""
         picture, sums = self.picture, self.sums
+        for prepare in self.prepares:
+            prepare(now_s)
         if self._causes != ["wake"] or sums is None or picture.safety.lead.phase != self._phase:
             return None
         if self._due(now_s) or self.learning(now_s) or not self._given_way(now_s):
@@ -197,14 +201,17 @@ class Coordinator:
             walls.meters(shown_w, 1.0)
             walls.doubt(estimates.reasons)
             self._meter_w, self._metered_s = {}, now_s
-        if now_s - self._planned_s >= URGENT_S and self._alarmed(estimates):
+        if now_s - self._planned_s >= URGENT_S and self._alarmed(now_s, estimates):
             self.urge("emergency")
 
-    def _alarmed(self, estimates: Estimates) -> bool:
+    def _alarmed(self, now_s: float, estimates: Estimates) -> bool:
+        """Whether a domain asks for a plan now."""
         picture = self.picture
         load_w = estimates.load(picture.fleet, picture.managed).watts
         other_w = foreign.besides(load_w, foreign_drawn_w(picture))
         alarm = history.alarms(picture.fleet, picture.walls, picture.target_meant_w, picture.hard_w, other_w)
+        if self.decision is not None and large(picture) and now_s - self._planned_s < STANDING_S:
+            alarm &= ~self.decision.alarm
         return bool((alarm | picture.heat.pressed).any())
 
     def _plan(self, now_s: float, estimates: Estimates) -> str | None:

@@ -1,11 +1,12 @@
 """One who wakes on a large site is answered at a glance: lowers at once, its own raise with the next look."""
 
+import numpy as np
 import pytest
 from wired_site import Wired
 
 from easyrider.messages import SetLimits
 from easyrider_policy import wakes
-from easyrider_policy.core import giving_way
+from easyrider_policy.core import giving_way, history
 
 
 @pytest.fixture
@@ -128,3 +129,33 @@ async def test_a_raise_that_waits_is_noted_once_however_many_plans_are_made_mean
     waited = [entry["gpu"] for entry in lent.journal.of("raise_waited")[before:]]
     assert waited
     assert len(waited) <= 2 * len(set(waited))
+
+
+@pytest.mark.parametrize(("jobs", "plans"), [(0, (5, 11)), (1000, (14, 26))])
+async def test_an_alarm_that_stands_does_not_ask_for_a_plan_of_a_large_site_five_times_a_second(
+    lent: Wired, monkeypatch: pytest.MonkeyPatch, jobs: int, plans: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(wakes, "WHOLE_BELOW", jobs)
+    every = np.ones(len(lent.picture.fleet.domains), dtype=np.bool_)
+    monkeypatch.setattr(history, "alarms", lambda *_: every.copy())
+    await lent.seconds(1)
+    causes = []
+    lent.loop.notes.append(lambda look: causes.append(look.cause))
+
+    await lent.seconds(5)
+
+    assert plans[0] <= causes.count("emergency") <= plans[1]
+
+
+async def test_a_device_that_is_pressed_is_waited_for_on_no_site(
+    lent: Wired, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = np.ones(len(lent.picture.fleet.domains), dtype=np.bool_)
+    monkeypatch.setattr(type(lent.picture.heat), "pressed", property(lambda _: every))
+    await lent.seconds(1)
+    causes = []
+    lent.loop.notes.append(lambda look: causes.append(look.cause))
+
+    await lent.seconds(5)
+
+    assert causes.count("emergency") >= 14
