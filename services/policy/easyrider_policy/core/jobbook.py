@@ -10,7 +10,7 @@ from easyrider.tree import MODES, PriorityClass
 from easyrider_policy.core.fleet import Fleet
 from easyrider_policy.core.layout import Job
 from easyrider_policy.core.modes import Labels
-from easyrider_policy.core.unsaid import Unsaid
+from easyrider_policy.core.unsaid import Mark, Unsaid
 
 FORGET_S = 45.0
 """Telemetry says every running job again each 10 s: one unsaid for longer on a node that talks has ended."""
@@ -25,6 +25,7 @@ class Piece:
 
     gpus: tuple[str, ...]
     since_s: float
+    mark: Mark
 
 
 @dataclass(slots=True)
@@ -71,16 +72,18 @@ class JobBook:
         told = (event.type_key, event.priority_class, event.tenant, event.queue)
         moved |= told != (entry.type_key, entry.priority_class, entry.tenant, entry.queue)
         entry.type_key, entry.priority_class, entry.tenant, entry.queue = told
-        since_s = minted_s if before is None or before.gpus != event.gpus else before.since_s
-        entry.pieces[event.node] = Piece(event.gpus, since_s)
-        self._unsaid.said((event.job, event.node), minted_s)
+        if before is None:
+            before = entry.pieces[event.node] = Piece(event.gpus, minted_s, Mark(event.job, event.node))
+        elif before.gpus != event.gpus:
+            before.gpus, before.since_s = event.gpus, minted_s
+        self._unsaid.said(before.mark, minted_s)
         return fresh or moved
 
     def forget_unsaid(self, heard_s: dict[str, float], now_s: float) -> bool:
         """Drop pieces that a talking node no longer says; `heard_s`: when each node's frames last came."""
         gone = self._unsaid.of_talking(heard_s, now_s, TALKS_S)
-        for job, node in gone:
-            self._ended(job, node)
+        for mark in gone:
+            self._ended(mark.job, mark.node)
         if gone:
             self._found = None
         return bool(gone)
@@ -131,8 +134,7 @@ class JobBook:
         entry = self.entries.get(job)
         if entry is None or node not in entry.pieces:
             return False
-        del entry.pieces[node]
-        self._unsaid.ended((job, node))
+        self._unsaid.ended(entry.pieces.pop(node).mark)
         if not entry.pieces:
             del self.entries[job]
         return True
