@@ -137,14 +137,6 @@ def test_what_two_runs_taught_together_is_in_an_order_that_can_be(first: Fingerp
         assert one.peak_w >= one.mean_w
 
 
-def test_no_peak_is_foretold_below_what_the_same_fingerprint_says_was_drawn(first: Fingerprint):
-    shelf = Shelf()
-    shelf.memory.take(TYPE, [msgspec.structs.replace(first, peak_w=first.mean_w, p99_w=first.mean_w + 80.0)])
-    shelf.track("a", 0, TYPE, fresh=True)
-
-    assert shelf.prior("a", MAX_W).peak_w == first.mean_w + 80.0
-
-
 def test_of_types_that_no_job_has_any_more_nothing_is_held_however_jobs_leave(first: Fingerprint):
     shelf = Shelf()
     for number in range(20):

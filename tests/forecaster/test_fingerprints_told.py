@@ -5,11 +5,12 @@ import dataclasses
 import msgspec
 import numpy as np
 import pytest
-from fingerprint_runs import Runs, work
+from fingerprint_runs import MAX_W, TYPE, Runs, work
 from forecast_region import make_region
 
 from easyrider.fingerprints import Fingerprint, Startup
 from easyrider_forecaster.core.confidence import UNTRIED, Evidence, judge
+from easyrider_forecaster.core.fingerprints import Shelf
 from easyrider_forecaster.core.fingerprints_start import ahead
 
 
@@ -85,3 +86,11 @@ def test_the_rise_of_a_start_that_is_known_is_in_every_horizon_that_it_lies_with
     assert near.mean_w[3] == pytest.approx(0.2 * 500 + 0.8 * 90)
     assert ahead(known, 100.0) is None
     assert ahead(msgspec.structs.replace(first, startup=Startup()), 1.0) is None
+
+
+def test_no_peak_is_foretold_below_what_the_same_fingerprint_says_was_drawn(first: Fingerprint):
+    shelf = Shelf()
+    shelf.memory.take(TYPE, [msgspec.structs.replace(first, peak_w=first.mean_w, p99_w=first.mean_w + 80.0)])
+    shelf.track("a", 0, TYPE, fresh=True)
+
+    assert shelf.prior("a", MAX_W).peak_w == first.mean_w + 80.0

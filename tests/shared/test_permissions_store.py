@@ -26,7 +26,13 @@ WRITES: dict[str, tuple[str, ...]] = {
 }
 READS: dict[str, tuple[str, ...]] = {
     "policy": (),
-    "api": ("er:site:leader:*", "er:site:epoch:*", "er:site:state:*", "er:site:fingerprints", "er:site:accuracy"),
+    "api": (
+        "er:site:leader:*",
+        "er:site:epoch:*",
+        "er:site:state:*",
+        "er:site:fingerprints",
+        "er:site:accuracy",
+    ),
     "forecaster": ("er:site:rules",),
     "recorder": ("er:site:rules",),
 }
