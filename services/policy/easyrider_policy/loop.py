@@ -22,7 +22,6 @@ from easyrider_policy.scribe import Scribe
 from easyrider_policy.telling import tell
 from easyrider_policy.telling_regions import tell_lender
 from easyrider_policy.turns import rest_after_glance_s, rest_after_s
-from easyrider_policy.wakes import large
 
 _LOG = log.get("policy")
 _LOOK_S = metrics.histogram(
@@ -35,7 +34,6 @@ _GLANCE_S = metrics.histogram(
 TELL_PER_BOARD_S = 0.4 / 8000
 """By board of the site, between two plans told: events of a large one follow each other closely, and the word on a
 thousand domains costs more than the plan. What is decided leaves at once all the same."""
-LARGE_TICKS = 2
 HEARD_BY_S = 5.0
 """Nodes tell of their boards once a second: by then one should have."""
 
@@ -88,13 +86,9 @@ class Loop:
             self.looked_s = self._clocks.now_s()
             _LOOK_S.observe(self.looked_s - began_s)
             rest_s = rest_after_s(max(0.0, self.looked_s - began_s - self._disk_s), self._disk_s)
-            due_s = max(due_s + self._beat_s(), self.looked_s + rest_s)
+            due_s = max(due_s + self._tick_s, self.looked_s + rest_s)
             await asyncio.sleep(rest_s / 2)
             await self._rested(due_s)
-
-    def _beat_s(self) -> float:
-        """From one look to the next; of a large site longer, since who cannot wait there is answered at a glance."""
-        return LARGE_TICKS * self._tick_s if large(self._coordinator.picture) else self._tick_s
 
     async def _rested(self, due_s: float) -> None:
         """Until then, or until something cannot wait."""

@@ -24,7 +24,7 @@ def rest_after_s(look_s: float, disk_s: float) -> float:
     return max(0.0, look_s - disk_s)
 
 
-GATHERS, GATHERS_S = 4.0, 0.05
+GATHERS, GATHERS_S = 1.5, 0.05
 """So many times what an answer took, and so long at most: an answer for many costs what one for one job does."""
 
 

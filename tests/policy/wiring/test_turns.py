@@ -2,7 +2,7 @@
 
 import pytest
 
-from easyrider_policy.turns import GATHERS_S, rest_after_glance_s, rest_after_s
+from easyrider_policy.turns import GATHERS, GATHERS_S, rest_after_glance_s, rest_after_s
 
 
 @pytest.mark.parametrize("disk_s", [0.0, 0.01, 0.03, 0.2])
@@ -23,4 +23,4 @@ def test_an_answer_to_who_woke_is_followed_by_a_rest_in_which_others_wake_and_no
 
     assert rest_s >= took_s - 1e-12, "others have half of the time at least"
     assert rest_s <= max(took_s, GATHERS_S) + 1e-12
-    assert rest_s == pytest.approx(4 * took_s) or 4 * took_s > GATHERS_S
+    assert rest_s == pytest.approx(GATHERS * took_s) or GATHERS * took_s > GATHERS_S
