@@ -11,6 +11,7 @@ from easyrider.bus_port import Arrival
 from easyrider.messages import Plan
 from easyrider.testing.fake_bus import FakeBus
 from easyrider.testing.fake_store import FakeStore
+from easyrider_forecaster import handlers
 from easyrider_forecaster.core.engine import Engine
 from easyrider_forecaster.handlers import Desk
 
@@ -52,3 +53,16 @@ def test_a_frame_whose_columns_do_not_fit_changes_nothing() -> None:
 
     assert desk.silence_s() is None
     assert engine.intake.boards.rows == 0
+
+
+def test_what_was_said_twice_or_overtaken_and_sensors_that_stood_still_are_told_as_metrics() -> None:
+    engine = Engine()
+    desk = Desk(bus=FakeBus(), engine=engine, region="r", tree="site", pool=None)
+    for at_s in (5.0, 5.1, 5.1, 5.3, 5.2):
+        desk.on_frame(frame("n1", ("GPU-0",), at_s, [300.0]), Arrival("frame", int(at_s * 1e9)))
+    engine.intake.dropped["stuck_samples"] += 7
+
+    desk._count()
+
+    told = {name: handlers._faulty[name]._value.get() for name in handlers._faulty}
+    assert told == {"duplicate_frames": 1.0, "late_frames": 1.0, "stuck_samples": 7.0}

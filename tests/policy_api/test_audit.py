@@ -139,6 +139,21 @@ async def test_what_cannot_be_audited_is_not_done(api: Inner, monkeypatch: Any) 
     assert (await api.ask("GET", "/health", None)).json()["checks"]["audit"] is True
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_write_that_ends_by_a_fault_of_ours_keeps_no_later_change_waiting(
+    api: Inner, monkeypatch: Any
+) -> None:
+    def faulty(*_words: Any) -> None:
+        raise KeyError("in this test")
+
+    monkeypatch.setattr(api.auditor._journal, "intend", faulty)
+    refused = await api.ask("POST", "/holds", json={})
+    monkeypatch.undo()
+
+    assert refused.status_code == 503
+    assert (await api.ask("POST", "/holds", json={})).status_code == 201
+
+
 async def test_a_change_begun_by_a_process_that_died_is_told_as_unknown(api: Inner, monkeypatch: Any) -> None:
     async def dies(*_words: Any) -> None:
         raise KeyError("in this test")

@@ -35,6 +35,15 @@ _unknown = metrics.gauge("forecaster_frames_of_unknown_gpus", "Frames before the
 _late = metrics.gauge(
     "forecaster_samples_late", "Samples that came after their second was closed, since start"
 )
+_faulty = {
+    "duplicate_frames": metrics.gauge("forecaster_frames_duplicate", "Frames said twice, since start"),
+    "late_frames": metrics.gauge(
+        "forecaster_frames_late", "Frames that newer ones had overtaken, since start"
+    ),
+    "stuck_samples": metrics.gauge(
+        "forecaster_samples_stuck", "Samples of sensors that stood still while boards warmed, since start"
+    ),
+}
 _refused = metrics.gauge("forecaster_fits_refused", "Fits without stable parameters since start")
 _tick_s = metrics.histogram("forecaster_tick_seconds", "Time of one forecast of everything")
 
@@ -191,4 +200,6 @@ class Desk:
         _rejected.set(intake.boards.rejected)
         _late.set(intake.boards.late)
         _unknown.set(intake.dropped["unknown_gpus"])
+        for what, gauge in _faulty.items():
+            gauge.set(intake.dropped[what])
         _refused.set(self._engine.fits.refused)

@@ -97,16 +97,21 @@ class Auditor:
         self._writing = outcome
 
         def work() -> None:
+            why = "its thread ended by a fault"
             try:
                 self._journal.intend(lines)
                 why = ""
             except JournalBroken as fault:
                 why = fault.reason
-            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile: nobody waits
-                loop.call_soon_threadsafe(outcome.set_result, why)
+            finally:  # whatever else was raised ends this thread and is told by it; nobody waits for ever
+                with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile: nobody waits
+                    loop.call_soon_threadsafe(outcome.set_result, why)
 
-        # No pool: its threads are waited for at exit, and one in a dead disk never returns.
-        threading.Thread(target=work, name="audit", daemon=True).start()
+        try:
+            # No pool: its threads are waited for at exit, and one in a dead disk never returns.
+            threading.Thread(target=work, name="audit", daemon=True).start()
+        except RuntimeError as fault:  # the machine has no thread left
+            outcome.set_result(str(fault))
         return await asyncio.shield(outcome)
 
     async def _say(self, line: Entry) -> None:
