@@ -38,6 +38,18 @@ class LinkBroken(EasyRiderError):
         super().__init__(f"the guardian's socket: {why}; it goes on by itself and its dead-man counts")
 
 
+class NobodyListens(LinkBroken):
+    """There is no guardian behind this path: nothing was asked of any."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.why = "no socket" if path.exists() and not path.is_socket() else "nobody listens there"
+        Exception.__init__(
+            self,
+            f"{path}: {self.why}; nothing was done and limits stay as they are; name a guardian's socket",
+        )
+
+
 class LinkRefused(EasyRiderError):
     """The guardian understood the request and refused it."""
 
@@ -143,6 +155,8 @@ class GuardianLink:
             connection.settimeout(timeout_s)
             try:
                 connection.connect(str(path))
+            except (ConnectionRefusedError, FileNotFoundError) as fault:
+                raise NobodyListens(path) from fault
             except OSError as fault:
                 raise LinkBroken(f"{path}: {fault}") from fault
             yield cls(connection)

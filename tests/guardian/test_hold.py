@@ -1,10 +1,12 @@
 """An operator holds a node on the node itself: nothing rises, everything that protects goes on."""
 
+import socket
 import time
+from pathlib import Path
 
 import pytest
 
-from easyrider.guardian_link import GuardianLink, LinkRefused
+from easyrider.guardian_link import GuardianLink, LinkBroken, LinkRefused, NobodyListens
 from easyrider.messages import ExitGrant, Hold
 from easyrider_guardian.core.permission import may
 
@@ -193,3 +195,21 @@ def test_only_an_operator_may_say_or_clear_it(verb):
     assert may(verb, uid=0, own_uid=10)
     assert may(verb, uid=10, own_uid=10)
     assert not may(verb, uid=11, own_uid=10)
+
+
+@pytest.mark.parametrize("what", ["no socket", "nobody listens there"])
+def test_where_nobody_listens_it_is_said_that_nothing_was_done_and_of_no_guardian_that_it_goes_on(
+    tmp_path: Path, what: str
+) -> None:
+    path = tmp_path / "s"
+    if what == "no socket":
+        path.write_text("")
+    else:
+        with socket.socket(socket.AF_UNIX) as left_behind:
+            left_behind.bind(str(path))
+
+    with pytest.raises(NobodyListens, match=f"{what}; nothing was done") as told, GuardianLink.open(path):
+        pass
+
+    assert "goes on by itself" not in str(told.value)
+    assert isinstance(told.value, LinkBroken)
