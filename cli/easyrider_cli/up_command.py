@@ -119,5 +119,5 @@ def _say_where(stack: Stack, mode: str, run: Path | None, record: Path | None, c
         ),
         "a service that dies is started again after 1 s: kill one, the policy say, and see that no limit moves",
     ]
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    # In one go: whoever waits for the first line may read on at once.
+    console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)

@@ -11,29 +11,20 @@ import msgpack
 import nats
 import nkeys
 
-CONNECT_S = 10.0
 
-
-async def main(url, seed_file=None, ca_file=None, certificate=None, key=None) -> None:
-    tls = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
-    if tls is not None and certificate is not None:
-        tls.load_cert_chain(certificate, key)
-    faults: list[Exception] = []
-
-    async def tries_again(fault) -> None:
-        faults.append(fault)
-
-    try:
-        options = {"nkeys_seed": seed_file, "tls": tls, "error_cb": tries_again}
-        bus = await asyncio.wait_for(
-            nats.connect(url, inbox_prefix="_INBOX_integration", **options), CONNECT_S
-        )
-    except TimeoutError:
-        last = f" ({faults[-1]})" if faults else ""
-        sys.exit(f"hello.py: no bus at {url} lets us in within {CONNECT_S:.0f} s{last}")
+async def main(url, seed_file=None, ca_file=None, *own_certificate) -> None:
+    tls = ssl.create_default_context(cafile=ca_file) if ca_file else None
+    if own_certificate:
+        tls.load_cert_chain(*own_certificate)
+    options = {"nkeys_seed": seed_file, "tls": tls, "error_cb": passed_over}
+    bus = await asyncio.wait_for(nats.connect(url, inbox_prefix="_INBOX_integration", **options), 10.0)
     plans = await bus.subscribe("easyrider.v1.plan.>")  # now and then gone: a newer one is always better
     kept = await bus.jetstream().subscribe("easyrider.v1.event.>", ordered_consumer=True)  # from the first on
     await asyncio.gather(told(plans, show_plan), told(kept, lambda data: print(data.decode(), flush=True)))
+
+
+async def passed_over(_fault) -> None:
+    """The library tries again for ever; after ten seconds we do not."""
 
 
 async def told(subscription, show) -> None:
@@ -54,9 +45,7 @@ if __name__ == "__main__":
         sys.exit(f"hello.py: there is no file {', '.join(missing)}")
     try:
         asyncio.run(main(*sys.argv[1:]))
-    except nkeys.NkeysError:
-        sys.exit(f"hello.py: {sys.argv[2]} holds no seed of a user")
     except (BrokenPipeError, KeyboardInterrupt):  # whoever read is gone, as `head` is, or had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError, nats.errors.Error) as fault:
-        sys.exit(f"hello.py: {sys.argv[1]}: {fault}")
+    except (OSError, ValueError, nkeys.NkeysError, nats.errors.Error, TimeoutError) as fault:
+        sys.exit(f"hello.py: {sys.argv[1]}: {str(fault) or 'no bus there lets us in within 10 s'}")

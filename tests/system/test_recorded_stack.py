@@ -117,7 +117,7 @@ def test_it_needs_nothing_of_ours() -> None:
     told = HELLO.read_text()
 
     assert not any(line.startswith(("import easyrider", "from easyrider")) for line in told.splitlines())
-    assert len(told.splitlines()) < 45
+    assert len(told.splitlines()) < 55, "some fifty lines, as the README says"
 
 
 def test_a_recording_of_the_stack_replays_to_nearly_the_same_limits_and_twice_to_the_same(
