@@ -62,7 +62,7 @@ class Coordinator:
         self._meter_w: dict[str, float] = {}
         self._silent_meters: frozenset[str] = frozenset()
         self._excursions: list[Excursion] = []
-        self._followed_s = self._grew_s = -np.inf
+        self._followed_s = self._boards_s = self._grew_s = -np.inf
         self._followed = self._grown = 0  # boards known when they were last followed, and at the last look
         self._phase = picture.safety.lead.phase
         self._wakes = Wakes()
@@ -117,23 +117,23 @@ class Coordinator:
 
     def look(self, now_s: float, unix_s: float = 0.0) -> Look:
         """Everything that is due at this moment; `unix_s` is for appointments alone."""
-        picture = self.picture
+        picture, fleet = self.picture, self.picture.fleet
         for prepare in self.prepares:
             prepare(now_s)
         self._began_s = min(self._began_s, now_s)
         if now_s - self._forgot_s >= 1.0:
             picture.forget_unsaid(now_s)
             self._forgot_s = now_s
-        fleet = picture.fleet
-        ago_s, size = now_s - self._followed_s, len(picture.boards)
+        size = len(picture.boards)
         if size != self._grown:
             self._grown, self._grew_s = size, now_s
-        boards_wait = ago_s < size * BOARDS_WAIT_S and (
-            now_s - self._grew_s < CALM_S or size == self._followed
-        )
-        jobs_wait = ago_s < size * JOBS_WAIT_S
+        grows = now_s - self._grew_s < CALM_S or size == self._followed
+        boards_wait = now_s - self._boards_s < size * BOARDS_WAIT_S and grows
+        jobs_wait = now_s - self._followed_s < size * JOBS_WAIT_S
         if (moved := picture.follow(boards_wait=boards_wait, jobs_wait=jobs_wait)) is not None:
-            self._followed_s, self._followed = now_s, size
+            self._followed_s = now_s
+            if not picture.boards_moved:  # else what was taken in were jobs alone
+                self._boards_s, self._followed = now_s, size
             self._wakes.planned()  # rows of a layout that is gone
             self.urge(moved)
         if picture.fleet is not fleet:

@@ -49,3 +49,19 @@ def test_on_a_large_site_boards_wait_for_others_and_jobs_do_not_wait_for_boards(
 
     assert early == (2, True)
     assert len(wired.picture.fleet.gpus) == 4
+
+
+def test_jobs_that_go_on_moving_do_not_keep_boards_waiting_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "BOARDS_WAIT_S", 5.0)
+    wired = Wired()
+    first, second = wired.boxes.values()
+    told(wired, first)
+    wired.coordinator.look(wired.now_s)
+    told(wired, second)
+    for count in range(60):
+        starts(wired, f"j{count % 2}")
+        starts(wired, f"k{count}")
+        wired.clock.at_s += 0.1
+        wired.coordinator.look(wired.now_s)
+
+    assert len(wired.picture.fleet.gpus) == 4
